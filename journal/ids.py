@@ -1,0 +1,40 @@
+"""Identifiers and numbers that must not be mixed up."""
+
+from typing import NewType
+
+RunId = NewType("RunId", str)
+"""Opaque, non-empty id of a run; unique in a journal."""
+
+SessionId = NewType("SessionId", str)
+"""Opaque, non-empty id of a session."""
+
+CheckpointId = NewType("CheckpointId", str)
+"""Opaque, non-empty id of a checkpoint; unique in its run."""
+
+StreamId = NewType("StreamId", str)
+"""Name of an event stream in a store: `run:<run id>` or `session:<session id>`."""
+
+Version = NewType("Version", int)
+"""An event's place in its stream: 1, 2, 3, ... without gaps."""
+
+Position = NewType("Position", int)
+"""An event's place in the whole journal; rises, never reused."""
+
+Sequence = NewType("Sequence", int)
+"""The host's own number on a stream record, 0 to 2^64-1."""
+
+Anchor = NewType("Anchor", int)
+"""A place in a run's logical order, in sequences; -1 is before the first record."""
+
+RUN_PREFIX = "run:"
+SESSION_PREFIX = "session:"
+
+
+def run_stream(run_id: str) -> StreamId:
+    """Name the stream that holds one run's events."""
+    return StreamId(RUN_PREFIX + run_id)
+
+
+def session_stream(session_id: str) -> StreamId:
+    """Name the small stream that holds a session's own events."""
+    return StreamId(SESSION_PREFIX + session_id)

@@ -1,0 +1,238 @@
+"""The door for JSON: what comes in is checked once, and comes back equal by JSON type.
+
+Refused, each with the path of the offender: NaN and infinities, integers outside 64 bits
+(signed or unsigned), lone surrogates, keys that are not strings, numbers such as 1e400,
+nesting deeper than `MAX_DEPTH`, documents over `MAX_BYTES`, Python values JSON cannot hold.
+
+Paths are written like `$.state.message_history[3].parts`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeAlias
+
+import orjson
+
+from journal.errors import InvalidJSON
+
+JSON: TypeAlias = Any
+"""A parsed JSON value: dict, list, str, int, float, bool or None."""
+
+MAX_DEPTH = 200
+"""Deepest nesting accepted; a scalar has depth 0, `[]` has depth 1."""
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Largest document accepted, in bytes of compact UTF-8 JSON."""
+
+MIN_INT = -(2**63)
+MAX_INT = 2**64 - 1
+
+_STRICT = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+# A run of 19 digits may be an integer that orjson would turn into a float silently.
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+def dumps(value: JSON) -> bytes:
+    """Encode an already accepted value as compact UTF-8 JSON, key order kept."""
+    return orjson.dumps(value)
+
+
+def canonical(value: JSON) -> bytes:
+    """Encode with sorted keys: equal bytes exactly when equal by JSON type."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def equal(left: JSON, right: JSON) -> bool:
+    """Tell whether two accepted values are the same JSON, ignoring key order.
+
+    1, 1.0 and true are three values, and so are 0.0 and -0.0.
+    """
+    if left is right:
+        return True
+    return canonical(left) == canonical(right)
+
+
+def loads(raw: bytes) -> JSON:
+    """Decode JSON that the journal itself wrote; nothing is checked again."""
+    return orjson.loads(raw)
+
+
+def accept(source: Any, *, unique_keys: bool = False) -> tuple[JSON, bytes]:
+    """Check a value at the door.
+
+    Args:
+        source: a mapping or other Python value made of JSON types, or JSON text as
+            `bytes`, `bytearray` or `memoryview` (a `str` is a JSON string, not text to parse).
+        unique_keys: refuse objects that name a key twice (only JSON text can).
+
+    Returns:
+        The value as plain dicts, lists and scalars, private to the caller, and its
+        compact UTF-8 encoding.
+
+    Raises:
+        InvalidJSON: with the path of the first offender.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        value = _parse(bytes(source), unique_keys=unique_keys)
+        raw = orjson.dumps(value)
+    else:
+        try:
+            raw = orjson.dumps(source, option=_STRICT)
+            value = orjson.loads(raw)
+        except (TypeError, ValueError, RecursionError):
+            value = None
+        # A value orjson wrote differently (NaN as null, a tuple as a list, ...) is
+        # looked at by hand: refused with its path, or taken when JSON can hold it.
+        if value is None or value != source:
+            value = _plain(source, "$", 0)
+            raw = orjson.dumps(value)
+    if len(raw) > MAX_BYTES:
+        raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {MAX_BYTES}")
+    # Fewer brackets than the limit cannot nest deeper than it.
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    return value, raw
+
+
+def _parse(raw: bytes, *, unique_keys: bool) -> JSON:
+    if len(raw) > MAX_BYTES:
+        raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {MAX_BYTES}")
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        _refuse_text(raw, error)
+    if unique_keys or _LONG_NUMBER.search(raw):
+        # The parser of the standard library is slower but shows every key and digit.
+        try:
+            json.loads(
+                raw,
+                parse_int=_checked_int,
+                object_pairs_hook=_checked_pairs if unique_keys else None,
+            )
+        except RecursionError:
+            raise InvalidJSON("$", f"nested deeper than {MAX_DEPTH}") from None
+    return value
+
+
+def _refuse_text(raw: bytes, error: orjson.JSONDecodeError) -> NoReturn:
+    reason = str(error)
+    if "infinity" in reason:
+        raise InvalidJSON("$", f"a number too large for a double ({reason})")
+    if "surrogate" in reason:
+        raise InvalidJSON("$", f"a lone surrogate in a string ({reason})")
+    if "depth" in reason or "ecursion" in reason:
+        raise InvalidJSON("$", f"nested deeper than {MAX_DEPTH}")
+    raise InvalidJSON("$", f"not JSON: {reason}")
+
+
+def _checked_int(digits: str) -> int:
+    # int() itself refuses more than 4,300 digits, so the length is looked at first.
+    if len(digits) > 20 or not MIN_INT <= int(digits) <= MAX_INT:
+        shown = digits if len(digits) <= 30 else digits[:27] + "..."
+        raise InvalidJSON("$", f"integer {shown} does not fit 64 bits")
+    return int(digits)
+
+
+def _checked_pairs(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise InvalidJSON("$", f"key {twice!r} is there twice in one object")
+    return found
+
+
+def _check_depth(value: JSON) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            item
+            for box in level
+            for item in (box.values() if type(box) is dict else box)
+            if type(item) is dict or type(item) is list
+        ]
+        if not level:
+            return
+    raise InvalidJSON(_deepest_path(value), f"nested deeper than {MAX_DEPTH}")
+
+
+def _deepest_path(value: JSON) -> str:
+    level: list[tuple[str, JSON]] = [("$", value)]
+    for _ in range(MAX_DEPTH):
+        level = [
+            (path, item)
+            for at, box in level
+            for path, item in _children(at, box)
+            if isinstance(item, dict | list)
+        ]
+    path = level[0][0]
+    return path if len(path) <= 200 else path[:200] + "..."
+
+
+def _children(path: str, box: JSON) -> list[tuple[str, JSON]]:
+    if isinstance(box, dict):
+        return [(member(path, key), item) for key, item in box.items()]
+    return [(f"{path}[{at}]", item) for at, item in enumerate(box)]
+
+
+def member(path: str, key: str) -> str:
+    """Extend a path by an object key, quoting keys that are not plain words."""
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key)}]"
+
+
+def _plain(source: Any, path: str, depth: int) -> JSON:  # noqa: PLR0911 - one return a type
+    if depth > MAX_DEPTH:
+        raise InvalidJSON(path[:200], f"nested deeper than {MAX_DEPTH}")
+    match source:
+        case None | True | False:
+            return source
+        case str():
+            return _plain_text(source, path)
+        case int():
+            number = int(source)
+            if not MIN_INT <= number <= MAX_INT:
+                raise InvalidJSON(path, f"integer {_shown(number)} does not fit 64 bits")
+            return number
+        case float():
+            if not math.isfinite(source):
+                raise InvalidJSON(path, f"{source!r} is not a JSON number")
+            return float(source)
+        case Mapping():
+            return _plain_object(source, path, depth)
+        case list():
+            return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(source)]
+        case _:
+            raise InvalidJSON(
+                path, f"a {type(source).__name__} is not a JSON value; convert it before"
+            )
+
+
+def _plain_object(source: Mapping[Any, Any], path: str, depth: int) -> dict[str, JSON]:
+    found: dict[str, JSON] = {}
+    for key, item in source.items():
+        if not isinstance(key, str):
+            raise InvalidJSON(path, f"key {key!r} is a {type(key).__name__}, not a string")
+        name = _plain_text(key, path)
+        found[name] = _plain(item, member(path, name), depth + 1)
+    return found
+
+
+def _plain_text(source: str, path: str) -> str:
+    text = str.__str__(source)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidJSON(path, f"a lone surrogate in the string {ascii(text)[:60]}") from None
+    return text
+
+
+def _shown(number: int) -> str:
+    return str(number) if abs(number) < 10**30 else f"of {number.bit_length()} bits"

@@ -1,0 +1,140 @@
+"""What the journal asks of a storage engine.
+
+An engine keeps named streams of events. It knows nothing of runs or records: only names,
+versions, positions, times, identities and bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from journal.ids import Position, StreamId, Version
+
+Identity: TypeAlias = int | str
+"""What makes an event the same when it is offered again, unique within its stream.
+
+An `int` is a stream record's sequence, 0 to 2^64-1. A `str` names anything else, for
+example `checkpoint:<checkpoint id>`; engines may store a 128-bit hash of it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event before it is stored."""
+
+    stream: StreamId
+    version: Version
+    """The place it must take: exactly one above the stream's last event."""
+    name: str
+    """Its stored name, such as `stream.recorded.v1`."""
+    data: bytes
+    """Its JSON, UTF-8, not compressed (the engine packs it)."""
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event as it stands in the store."""
+
+    position: Position
+    stream: StreamId
+    version: Version
+    name: str
+    recorded_at: int
+    """Microseconds since 1970-01-01T00:00:00Z; never decreasing with position."""
+    data: bytes
+
+
+class Store(Protocol):
+    """An append-only store of event streams.
+
+    Safe to call from several threads. Reads never wait for writers and never hold
+    anything open after they return.
+
+    Errors, from every method: `JournalBusy` (locked longer than the wait), `StorageFailed`
+    (disk full, file gone, ...), `JournalClosed`. Library errors never come through.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where the events are, for messages: a path or `memory://`."""
+        ...
+
+    def append(self, events: Sequence[NewEvent], *, now: int) -> Sequence[StoredEvent]:
+        """Store all events or none, durably, in the order given.
+
+        Events of several streams may be mixed; within one stream versions must rise by one.
+
+        Args:
+            events: at least one.
+            now: the clock, in microseconds since the epoch. The recorded time of all of
+                them is this, or the last recorded time where that is later.
+
+        Raises:
+            VersionConflict: a stream is not at the version before the first event given
+                for it, or an identity is taken. Nothing was stored.
+        """
+        ...
+
+    def head(self, stream: StreamId) -> Version:
+        """Tell the last version of a stream; 0 where it has no event."""
+        ...
+
+    def read_stream(  # noqa: PLR0913 - a range, a filter and a direction
+        self,
+        stream: StreamId,
+        *,
+        after: Version = Version(0),
+        upto: Version | None = None,
+        names: Collection[str] | None = None,
+        newest_first: bool = False,
+        limit: int = 1000,
+    ) -> Sequence[StoredEvent]:
+        """Read one page of a stream by version.
+
+        Args:
+            after: exclusive lower bound.
+            upto: inclusive upper bound.
+            names: only events of these stored names.
+            newest_first: descending versions.
+            limit: at most this many events.
+
+        Raises:
+            CorruptEvent: a row no longer decodes, or its name is unknown to the file.
+        """
+        ...
+
+    def read_all(
+        self, *, after: Position = Position(0), limit: int = 1000
+    ) -> Sequence[StoredEvent]:
+        """Read one page of the whole journal by position, `after` exclusive.
+
+        Raises:
+            CorruptEvent: a row no longer decodes.
+        """
+        ...
+
+    def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
+        """Find the event of this identity in a stream."""
+        ...
+
+    def streams(
+        self, *, prefix: str, before: Position | None = None, limit: int = 1000
+    ) -> Sequence[tuple[StreamId, Position]]:
+        """List streams whose name starts with `prefix`, newest first.
+
+        Returns:
+            Pairs of stream and the position of its first event, positions descending.
+            `before` is an exclusive upper bound of that position, to read page by page.
+        """
+        ...
+
+    def last_position(self) -> Position:
+        """Tell the position of the last event; 0 in an empty store."""
+        ...
+
+    def close(self) -> None:
+        """Release everything. Closing twice does nothing."""
+        ...
