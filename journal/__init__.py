@@ -1,0 +1,51 @@
+"""The write side of runjournal: an event-sourced journal for AI agent runs.
+
+Names are loaded when first used, so that `runjournal --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from journal.aio import AsyncJournal, AsyncRun
+    from journal.errors import AgentExecutorError, JournalError
+    from journal.executor import AgentExecutor, Continue, JournalExecutor, Suspend
+    from journal.journal import Journal
+    from journal.receipt import Receipt
+    from journal.run import Run
+
+_HOMES = {
+    "AgentExecutor": "executor",
+    "AgentExecutorError": "errors",
+    "AsyncJournal": "aio",
+    "AsyncRun": "aio",
+    "Continue": "executor",
+    "Journal": "journal",
+    "JournalError": "errors",
+    "JournalExecutor": "executor",
+    "Receipt": "receipt",
+    "Run": "run",
+    "Suspend": "executor",
+}
+
+__all__ = [
+    "AgentExecutor",
+    "AgentExecutorError",
+    "AsyncJournal",
+    "AsyncRun",
+    "Continue",
+    "Journal",
+    "JournalError",
+    "JournalExecutor",
+    "Receipt",
+    "Run",
+    "Suspend",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

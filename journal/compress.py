@@ -7,7 +7,6 @@ change without rewriting a row. 0 is plain, 1 is one zstd frame (RFC 8878) with 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 from journal.json_door import MAX_BYTES
 
@@ -38,28 +37,23 @@ else:
 
     import zstandard
 
-    _local = threading.local()
+    class _Tools(threading.local):
+        """zstandard's objects keep buffers and must not be shared between threads."""
 
-    def _tool(make: Callable[[], object], name: str) -> object:
-        # zstandard's objects keep buffers and must not be shared between threads.
-        tool = getattr(_local, name, None)
-        if tool is None:
-            tool = make()
-            setattr(_local, name, tool)
-        return tool
+        def __init__(self) -> None:
+            self.compressor = zstandard.ZstdCompressor(level=3)
+            self.decompressor = zstandard.ZstdDecompressor()
+
+    _tools = _Tools()
 
     def _compress(data: bytes) -> bytes:
-        tool = _tool(lambda: zstandard.ZstdCompressor(level=3), "compressor")
-        assert isinstance(tool, zstandard.ZstdCompressor)
-        return tool.compress(data)
+        return _tools.compressor.compress(data)
 
     def _decompress(blob: bytes, limit: int) -> bytes:
         size = zstandard.frame_content_size(blob)
         if not 0 <= size <= limit:
             raise ValueError(f"a frame of {size} bytes, the limit is {limit}")
-        tool = _tool(zstandard.ZstdDecompressor, "decompressor")
-        assert isinstance(tool, zstandard.ZstdDecompressor)
-        return tool.decompress(blob, max_output_size=limit)
+        return _tools.decompressor.decompress(blob, max_output_size=limit)
 
 
 def pack(data: bytes) -> tuple[int, bytes]:

@@ -30,6 +30,7 @@
         +-- NewerFormat
         +-- GuardsMissing
         +-- StorageFailed
+        +-- AgentExecutorError
 
 Each error carries its facts as fields; the message is derived from them and says what
 failed, why, and what to do. Errors are picklable.
@@ -429,6 +430,21 @@ class StorageFailed(Stop):
     def message(self) -> str:
         """One line: what failed, why, what to do."""
         return f"cannot {self.operation} {self.location}: {self.reason}"
+
+
+@dataclass(eq=False)
+class AgentExecutorError(Stop):
+    """An executor failed; the host must not go past the checkpoint it handed in.
+
+    The cause, when the journal refused, is the `JournalError` in `__cause__`.
+    """
+
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"the executor failed, stop the run at this checkpoint: {self.reason}"
 
 
 def brief(value: Any, limit: int = 60) -> str:

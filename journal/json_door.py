@@ -65,13 +65,17 @@ def loads(raw: bytes) -> JSON:
     return orjson.loads(raw)
 
 
-def accept(source: Any, *, unique_keys: bool = False) -> tuple[JSON, bytes]:
+def accept(
+    source: Any, *, unique_keys: bool = False, max_bytes: int = MAX_BYTES, wrapped: int = 0
+) -> tuple[JSON, bytes]:
     """Check a value at the door.
 
     Args:
         source: a mapping or other Python value made of JSON types, or JSON text as
             `bytes`, `bytearray` or `memoryview` (a `str` is a JSON string, not text to parse).
         unique_keys: refuse objects that name a key twice (only JSON text can).
+        max_bytes: the largest document accepted, in bytes.
+        wrapped: levels of wrapping around the records in it, allowed besides theirs.
 
     Returns:
         The value as plain dicts, lists and scalars, private to the caller, and its
@@ -80,8 +84,10 @@ def accept(source: Any, *, unique_keys: bool = False) -> tuple[JSON, bytes]:
     Raises:
         InvalidJSON: with the path of the first offender.
     """
+    deepest = MAX_DEPTH + wrapped
     if isinstance(source, bytes | bytearray | memoryview):
-        value = _parse(bytes(source), unique_keys=unique_keys)
+        _check_size(source, max_bytes)
+        value = _parse(bytes(source), deepest, unique_keys=unique_keys)
         raw = orjson.dumps(value)
     else:
         try:
@@ -92,26 +98,28 @@ def accept(source: Any, *, unique_keys: bool = False) -> tuple[JSON, bytes]:
         # A value orjson wrote differently (NaN as null, a tuple as a list, ...) is
         # looked at by hand: refused with its path, or taken when JSON can hold it.
         if value is None or value != source:
-            value = _plain(source, "$", 0)
+            value = _plain(source, "$", deepest)
             raw = orjson.dumps(value)
-    if len(raw) > MAX_BYTES:
-        raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {MAX_BYTES}")
+    _check_size(raw, max_bytes)
     # Fewer brackets than the limit cannot nest deeper than it.
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
+    if raw.count(b"[") + raw.count(b"{") > deepest:
+        _check_depth(value, deepest)
     return value, raw
 
 
-def _parse(raw: bytes, *, unique_keys: bool) -> JSON:
-    if len(raw) > MAX_BYTES:
-        raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {MAX_BYTES}")
+def _check_size(raw: bytes | bytearray | memoryview, max_bytes: int) -> None:
+    if len(raw) > max_bytes:
+        raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {max_bytes}")
+
+
+def _parse(raw: bytes, deepest: int, *, unique_keys: bool) -> JSON:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        _refuse_text(raw, error)
+        _refuse_text(raw, deepest, error)
     if unique_keys or _LONG_NUMBER.search(raw):
         # The standard library's parser is slower but shows every key and digit.
-        _plain(_slow_parse(raw, unique_keys=unique_keys), "$", 0)
+        _plain(_slow_parse(raw, unique_keys=unique_keys), "$", deepest)
     return value
 
 
@@ -128,15 +136,15 @@ def _any_int(digits: str) -> int:
     return int(digits) if len(digits) <= 40 else 1 << 140
 
 
-def _refuse_text(raw: bytes, error: orjson.JSONDecodeError) -> NoReturn:
+def _refuse_text(raw: bytes, deepest: int, error: orjson.JSONDecodeError) -> NoReturn:
     # What only orjson refuses (NaN, 1e400, a lone surrogate, depth) is looked at by hand,
     # so that the error can name its path.
     try:
-        _plain(_slow_parse(raw, unique_keys=False), "$", 0)
+        _plain(_slow_parse(raw, unique_keys=False), "$", deepest)
     except InvalidJSON:
         raise
     except RecursionError:
-        raise InvalidJSON("$", f"nested deeper than {MAX_DEPTH}") from None
+        raise InvalidJSON("$", f"nested deeper than {deepest}") from None
     except ValueError:
         pass
     raise InvalidJSON("$", f"not JSON: {error}")
@@ -151,9 +159,9 @@ def _checked_pairs(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     return found
 
 
-def _check_depth(value: JSON) -> None:
+def _check_depth(value: JSON, deepest: int) -> None:
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(deepest):
         level = [
             item
             for box in level
@@ -162,12 +170,12 @@ def _check_depth(value: JSON) -> None:
         ]
         if not level:
             return
-    raise InvalidJSON(_deepest_path(value), f"nested deeper than {MAX_DEPTH}")
+    raise InvalidJSON(_deepest_path(value, deepest), f"nested deeper than {deepest}")
 
 
-def _deepest_path(value: JSON) -> str:
+def _deepest_path(value: JSON, deepest: int) -> str:
     level: list[tuple[str, JSON]] = [("$", value)]
-    for _ in range(MAX_DEPTH):
+    for _ in range(deepest):
         level = [
             (path, item)
             for at, box in level
@@ -189,9 +197,9 @@ def member(path: str, key: str) -> str:
     return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key)}]"
 
 
-def _plain(source: Any, path: str, depth: int) -> JSON:  # noqa: PLR0911 - one return a type
-    if depth > MAX_DEPTH:
-        raise InvalidJSON(path[:200], f"nested deeper than {MAX_DEPTH}")
+def _plain(source: Any, path: str, levels: int) -> JSON:
+    if levels < 1 and isinstance(source, Mapping | list):
+        raise InvalidJSON(path[:200], "nested too deep")
     match source:
         case None | True | False:
             return source
@@ -207,22 +215,22 @@ def _plain(source: Any, path: str, depth: int) -> JSON:  # noqa: PLR0911 - one r
                 raise InvalidJSON(path, f"{source!r} is not a JSON number")
             return float(source)
         case Mapping():
-            return _plain_object(source, path, depth)
+            return _plain_object(source, path, levels)
         case list():
-            return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(source)]
+            return [_plain(item, f"{path}[{at}]", levels - 1) for at, item in enumerate(source)]
         case _:
             raise InvalidJSON(
                 path, f"a {type(source).__name__} is not a JSON value; convert it before"
             )
 
 
-def _plain_object(source: Mapping[Any, Any], path: str, depth: int) -> dict[str, JSON]:
+def _plain_object(source: Mapping[Any, Any], path: str, levels: int) -> dict[str, JSON]:
     found: dict[str, JSON] = {}
     for key, item in source.items():
         if not isinstance(key, str):
             raise InvalidJSON(path, f"key {key!r} is a {type(key).__name__}, not a string")
         name = _plain_text(key, path)
-        found[name] = _plain(item, member(path, name), depth + 1)
+        found[name] = _plain(item, member(path, name), levels - 1)
     return found
 
 

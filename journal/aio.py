@@ -1,0 +1,210 @@
+"""The journal for asyncio: the same verbs, awaitable."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from journal.journal import Journal
+from journal.offers import Source
+from journal.receipt import Receipt
+from journal.run import Run
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+READERS = 4
+"""Threads that replay and list; writes have one of their own and never wait for them."""
+
+
+class AsyncRun:
+    """One run of an agent, open for writing; the verbs of `journal.Run`, awaitable."""
+
+    def __init__(self, journal: AsyncJournal, run: Run) -> None:
+        self._journal = journal
+        self.sync = run
+        """The run itself, for code that blocks."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.sync.run_id
+
+    async def append(self, record: Source) -> Receipt:
+        """Append one stream record; many tasks may append at once."""
+        return await self._journal.write(self.sync.append, record)
+
+    async def append_many(self, records: Iterable[Source]) -> list[Receipt]:
+        """Append stream records in one transaction: all of them or none."""
+        return await self._journal.write(self.sync.append_many, list(records))
+
+    async def checkpoint(self, checkpoint: Source) -> Receipt:
+        """Record a checkpoint."""
+        return await self._journal.write(self.sync.checkpoint, checkpoint)
+
+    async def export_context(self, state: Source) -> Receipt:
+        """Record the exported context state."""
+        return await self._journal.write(self.sync.export_context, state)
+
+    async def export_environment(self, state: Source) -> Receipt:
+        """Record the exported environment state."""
+        return await self._journal.write(self.sync.export_environment, state)
+
+    async def approval(self, record: Source) -> Receipt:
+        """Record an approval's request or decision."""
+        return await self._journal.write(self.sync.approval, record)
+
+    async def deferred_tool(self, record: Source) -> Receipt:
+        """Record a deferred tool call's request or resolution."""
+        return await self._journal.write(self.sync.deferred_tool, record)
+
+    async def save_cursor(self, cursor: Source) -> Receipt:
+        """Record how far a reader of the host's streams got."""
+        return await self._journal.write(self.sync.save_cursor, cursor)
+
+    async def set_status(self, status: str, *, reason: str | None = None) -> Receipt:
+        """Record that somebody set the run's status."""
+        return await self._journal.write(self.sync.set_status, status, reason=reason)
+
+    async def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:
+        """Record that the run stops at a boundary and waits."""
+        return await self._journal.write(self.sync.suspend, reason, checkpoint_id=checkpoint_id)
+
+    async def resume(self) -> Receipt:
+        """Record that a suspended run goes on."""
+        return await self._journal.write(self.sync.resume)
+
+    async def release(self) -> None:
+        """Give the run back."""
+        await self._journal.write(self.sync.release)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.release()
+
+
+class AsyncJournal:
+    """The journal for asyncio.
+
+    `async with AsyncJournal.open("runs.db") as journal:` or
+    `journal = await AsyncJournal.open("runs.db")` and `await journal.close()`.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.sync = journal
+        """The journal itself, for code that blocks."""
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="journal-write")
+        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="journal-read")
+
+    @classmethod
+    def open(cls, location: str | os.PathLike[str], *, create: bool = True) -> Opening:
+        """Open a journal; await the answer or enter it with `async with`."""
+        return Opening(location, create=create)
+
+    async def run(
+        self,
+        run_id: str,
+        *,
+        session_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> AsyncRun:
+        """Open a new run for writing, or continue one."""
+        run = await self.write(
+            self.sync.run, run_id, session_id=session_id, conversation_id=conversation_id
+        )
+        return AsyncRun(self, run)
+
+    async def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
+        """Record a checkpoint, opening its run where it is new."""
+        return await self.write(self.sync.commit_checkpoint, session_id, checkpoint)
+
+    async def commit_run_evidence(self, bundle: Source) -> Receipt:
+        """Record a run's evidence: all or nothing."""
+        return await self.write(self.sync.commit_run_evidence, bundle)
+
+    async def save_session(self, session: Source) -> Receipt:
+        """Record a session record."""
+        return await self.write(self.sync.save_session, session)
+
+    async def save_run(self, run: Source) -> Receipt:
+        """Record a run record, opening the run where it is new."""
+        return await self.write(self.sync.save_run, run)
+
+    async def claim_resume(self, claim: Source) -> Receipt:
+        """Record a claim to resume a run."""
+        return await self.write(self.sync.claim_resume, claim)
+
+    async def release_resume(self, run_id: str, claim_id: str) -> Receipt:
+        """Record that a claim to resume a run was given back."""
+        return await self.write(self.sync.release_resume, run_id, claim_id)
+
+    async def session_record(self, session_id: str) -> dict[str, Any] | None:
+        """Give the session record saved last."""
+        return await self.call(self.sync.session_record, session_id)
+
+    async def run_record(self, run_id: str) -> dict[str, Any] | None:
+        """Give the run record saved or committed last."""
+        return await self.call(self.sync.run_record, run_id)
+
+    async def write(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a writing function of the journal in the writing thread."""
+        return await _submit(self._writing, verb, *args, **kwargs)
+
+    async def call(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a reading function of the journal in a reading thread."""
+        return await _submit(self._reading, verb, *args, **kwargs)
+
+    async def close(self) -> None:
+        """Wait for what was handed in, release every run and close the store."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._writing.shutdown(wait=True)
+        self._reading.shutdown(wait=True)
+        self.sync.close()
+
+
+class Opening(Awaitable[AsyncJournal]):
+    """A journal about to be opened: await it, or enter it with `async with`."""
+
+    def __init__(self, location: str | os.PathLike[str], *, create: bool) -> None:
+        self._location = location
+        self._create = create
+        self._journal: AsyncJournal | None = None
+
+    async def _open(self) -> AsyncJournal:
+        journal = await asyncio.to_thread(Journal.open, self._location, create=self._create)
+        return AsyncJournal(journal)
+
+    def __await__(self) -> Generator[Any, None, AsyncJournal]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncJournal:
+        self._journal = await self._open()
+        return self._journal
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._journal is not None:
+            await self._journal.close()
+
+
+async def _submit(
+    pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    return await asyncio.wrap_future(pool.submit(verb, *args, **kwargs))

@@ -1,0 +1,164 @@
+"""Documents held as differences: a checkpoint costs what changed.
+
+Each checkpoint or exported context is the difference from the run's previous one; the
+first of a run from the last one of its session. A chain of differences ends at a document
+held whole (its delta applies to null and it has no base). A new whole one is written when
+the deltas since the last outgrow twice the document itself, so that a rebuild reads at most
+about three times what it answers, and a run that only grows is hardly ever written whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from journal.codec import RecordedEvent, decode
+from journal.difference import DifferenceError, apply, diff
+from journal.errors import BrokenBase, CorruptEvent
+from journal.ids import StreamId, Version
+from journal.json_door import JSON, dumps
+from journal.stores.interface import Store
+
+GROWTH = 2
+"""Deltas in a chain may weigh this many times the document before it is held whole."""
+
+SMALL = 16 * 1024
+"""Bytes of deltas that are never worth writing a document whole."""
+
+MAX_RUNS = 16
+"""Other runs a rebuild may read; bounds what one damaged run makes unreadable."""
+
+
+_Place: TypeAlias = tuple[StreamId, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The last document of a chain: what the next one is compared with."""
+
+    stream: StreamId
+    version: Version
+    document: JSON
+    chain_bytes: int
+    chain_runs: int
+
+
+def next_fields(tip: Tip | None, stream: StreamId, document: JSON, size: int) -> dict[str, Any]:
+    """Choose how to hold the next document of a chain.
+
+    Args:
+        tip: the chain so far; None starts one.
+        stream: where the event will stand.
+        document: the accepted document.
+        size: its compact encoding's length in bytes.
+
+    Returns:
+        The fields of `journal.events.Document`.
+    """
+    if tip is not None:
+        foreign = tip.stream != stream
+        runs = tip.chain_runs + foreign
+        if runs <= MAX_RUNS:
+            delta = diff(tip.document, document)
+            chain = tip.chain_bytes + len(dumps(delta))
+            if chain <= max(SMALL, GROWTH * size):
+                fields = {"delta": delta, "base_version": tip.version}
+                if foreign:
+                    fields["base_stream"] = tip.stream
+                return fields | {"chain_bytes": chain, "chain_runs": runs}
+    return {"delta": diff(None, document), "chain_bytes": 0, "chain_runs": 0}
+
+
+class Documents:
+    """Rebuilds documents from their chains."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def rebuild(self, event: RecordedEvent, known: Walk | None = None) -> JSON:
+        """Rebuild the document of one event.
+
+        Args:
+            event: a checkpoint or an exported state.
+            known: documents rebuilt before, which shorten the way; this one is added.
+
+        Raises:
+            CorruptEvent: the event's own run is damaged.
+            BrokenBase: a run it builds on is damaged; the error names both.
+        """
+        try:
+            return self._rebuild(event, known if known is not None else Walk(0))
+        except CorruptEvent as error:
+            if error.stream == event.stream:
+                raise
+            raise BrokenBase(event.stream, event.version, error.stream, error.reason) from error
+
+    def tip(self, event: RecordedEvent) -> Tip:
+        """Rebuild the document of one event as the tip of its chain."""
+        return Tip(
+            event.stream,
+            event.version,
+            self.rebuild(event),
+            event.data["chain_bytes"],
+            event.data.get("chain_runs", 0),
+        )
+
+    def _rebuild(self, event: RecordedEvent, known: Walk) -> JSON:
+        chain = [event]
+        document: JSON = None
+        while (base := _base(chain[-1])) is not None:
+            held = known.get(base)
+            if held is not None:
+                document = held[0]
+                break
+            chain.append(self._read_base(chain[-1], base))
+        for link in reversed(chain):
+            try:
+                document = apply(document, link.data["delta"])
+            except (DifferenceError, KeyError) as error:
+                reason = f"its difference does not fit: {error}"
+                raise CorruptEvent(link.stream, link.version, reason) from error
+        known.put((event.stream, event.version), document)
+        return document
+
+    def _read_base(self, event: RecordedEvent, base: _Place) -> RecordedEvent:
+        stream, version = base
+        page = self._store.read_stream(stream, after=Version(version - 1), upto=version, limit=1)
+        if not page:
+            raise CorruptEvent(stream, version, f"missing, a base of {event.stream!r}")
+        found = decode(page[0])
+        if found.position >= event.position:
+            raise CorruptEvent(event.stream, event.version, "it names a later event as its base")
+        if "delta" not in found.data:
+            raise CorruptEvent(event.stream, event.version, "its base holds no document")
+        return found
+
+
+class Walk:
+    """Documents rebuilt on a walk along events, so that the next costs one difference.
+
+    Treat what it hands out as frozen: the next document shares what is unchanged.
+    """
+
+    def __init__(self, room: int = 4) -> None:
+        """Remember the last `room` documents."""
+        self._room = room
+        self._held: OrderedDict[_Place, JSON] = OrderedDict()
+
+    def get(self, place: _Place) -> tuple[JSON] | None:
+        """Give the document of an event when it is remembered."""
+        return (self._held[place],) if place in self._held else None
+
+    def put(self, place: _Place, document: JSON) -> None:
+        """Remember a document; the oldest goes when there is no more room."""
+        self._held[place] = document
+        if len(self._held) > self._room:
+            self._held.popitem(last=False)
+
+
+def _base(event: RecordedEvent) -> _Place | None:
+    version = event.data.get("base_version")
+    if version is None:
+        return None
+    return event.data.get("base_stream", event.stream), version

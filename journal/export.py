@@ -1,0 +1,117 @@
+"""Events to interchange lines: JSON that another journal, or a script, can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from journal.codec import RecordedEvent
+from journal.documents import Walk
+from journal.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CheckpointTaken,
+    ContextExported,
+    CursorSaved,
+    DeferredToolRequested,
+    DeferredToolResolved,
+    RunSaved,
+    SessionRunAdded,
+    SessionSaved,
+    StreamRecorded,
+)
+from journal.reader import Reader
+from journal.times import format_time
+
+Line = dict[str, Any]
+
+_PLAIN = {
+    ApprovalDecided.NAME: ("approval", "record"),
+    ApprovalRequested.NAME: ("approval", "record"),
+    DeferredToolRequested.NAME: ("deferred_tool", "record"),
+    DeferredToolResolved.NAME: ("deferred_tool", "record"),
+    RunSaved.NAME: ("run", "run"),
+    SessionSaved.NAME: ("session", "session"),
+}
+"""Events whose record names its owner: the type of their line and the record's member."""
+
+_OWNED = {
+    CursorSaved.NAME: ("stream_cursor", "cursor"),
+    StreamRecorded.NAME: ("stream_record", "record"),
+}
+"""The same for records that the line must give an owner."""
+
+
+def export_run(reader: Reader, run_id: str) -> Iterator[Line]:
+    """Yield one run's events as interchange lines, in order of arrival.
+
+    Raises:
+        RunNotFound: no event of this run was ever recorded.
+        UnknownEvent: an event was written by a newer runjournal.
+    """
+    lines = _Lines(reader)
+    for event in reader.run_events(run_id):
+        line = lines.of(event)
+        if line is not None:
+            yield line
+
+
+def export_all(reader: Reader) -> Iterator[Line]:
+    """Yield every event of the journal as interchange lines, in order of arrival."""
+    lines = _Lines(reader)
+    for event in reader.all_events():
+        line = lines.of(event)
+        if line is not None:
+            yield line
+
+
+class _Lines:
+    """Makes lines, remembering each run's session and the last documents."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._walk = Walk(room=64)
+        self._sessions: dict[str, str] = {}
+
+    def of(self, event: RecordedEvent) -> Line | None:
+        """Make the line of an event; None for one that another line implies."""
+        if event.name == SessionRunAdded.NAME:
+            return None
+        line = self._body(event)
+        line["recorded_at"] = format_time(event.recorded_at)
+        if event.run_id is not None:
+            line["version"] = event.version
+        return line
+
+    def _body(self, event: RecordedEvent) -> Line:
+        data, name = event.data, event.name
+        if name in _OWNED:
+            kind, key = _OWNED[name]
+            return {"type": kind, **self._owner(event), key: data[key]}
+        if name in _PLAIN:
+            kind, key = _PLAIN[name]
+            return {"type": kind, key: data[key]}
+        if "delta" in data:
+            return self._document(event)
+        _ = event.event  # an unknown or damaged event is an error, not a line
+        facts = {key: value for key, value in data.items() if key != "imported"}
+        return {"type": "event", "run_id": event.run_id, "name": name, "data": facts}
+
+    def _document(self, event: RecordedEvent) -> Line:
+        owner = self._owner(event)
+        document = self._reader.document(event, self._walk)
+        if event.name == CheckpointTaken.NAME:
+            session_id = owner["session_id"]
+            return {"type": "checkpoint", "session_id": session_id, "checkpoint": document}
+        kind = "context_state" if event.name == ContextExported.NAME else "environment_state"
+        return {"type": kind, **owner, "state": document}
+
+    def _owner(self, event: RecordedEvent) -> Line:
+        if event.session_id is not None:
+            return {"session_id": event.session_id}
+        run_id = str(event.run_id)
+        session_id = self._sessions.get(run_id)
+        if session_id is None:
+            opened = next(self._reader.run_events(run_id))
+            session_id = self._sessions[run_id] = opened.data["session_id"]
+        return {"session_id": session_id, "run_id": run_id}

@@ -1,0 +1,225 @@
+"""The journal: every stream record and every checkpoint of a run, as immutable events."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Self
+
+from journal import commit, offers
+from journal.codec import RecordedEvent
+from journal.errors import InvalidRecord, RunConflict, RunNotFound
+from journal.events import (
+    ResumeClaimed,
+    ResumeReleased,
+    RunCommitted,
+    RunSaved,
+    SessionSaved,
+)
+from journal.ids import run_stream
+from journal.offers import Offer, Source
+from journal.reader import Reader
+from journal.receipt import Receipt
+from journal.records import RUN, unwrap
+from journal.run import Run
+from journal.stores import Store, open_store
+from journal.writer import Writer
+
+
+class Journal:
+    """An append-only journal of agent runs; safe to use from several threads.
+
+    Open one with `Journal.open`; use it as a context manager or call `close`.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._writer = Writer(store)
+        self._runs: list[Run] = []
+        self.reader = Reader(store)
+        """The read side: events and documents, for projections and audits."""
+
+    @classmethod
+    def open(cls, location: str | os.PathLike[str], *, create: bool = True) -> Self:
+        """Open a journal, creating it where it is missing.
+
+        Args:
+            location: a path, `sqlite:///path`, or `memory://`.
+            create: False to refuse, with `JournalNotFound`, when there is none; then a file
+                that cannot be written can still be read.
+
+        Raises:
+            JournalNotFound, InvalidLocation, NotAJournal, NewerFormat, GuardsMissing,
+            StorageFailed, JournalBusy: see `journal.errors`.
+        """
+        return cls(open_store(location, create=create))
+
+    @property
+    def location(self) -> str:
+        """Where the events are: a path or `memory://`."""
+        return self._store.location
+
+    def run(
+        self,
+        run_id: str,
+        *,
+        session_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> Run:
+        """Open a new run for writing, or continue one.
+
+        Args:
+            run_id: unique in this journal.
+            session_id: the session it belongs to; needed for a new run.
+            conversation_id: the conversation it belongs to, when known.
+
+        Raises:
+            RunConflict: the run exists in another session or conversation.
+            InvalidRecord: an id is empty, or a new run has no session.
+        """
+        opening = self._opening(run_id, session_id, conversation_id)
+        if opening:
+            self._writer.write(opening)
+        held = self._opened(run_id)
+        run = Run(
+            self._writer,
+            run_id,
+            held["session_id"],
+            held.get("conversation_id") or conversation_id,
+        )
+        self._runs = [other for other in self._runs if not other.released]
+        self._runs.append(run)
+        return run
+
+    def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
+        """Record a checkpoint, opening its run in the same transaction where it is new."""
+        value, _ = offers.read(checkpoint, "checkpoint")
+        payload, _ = unwrap(value, offers.CHECKPOINT)
+        run_id = offers.check_id(payload.get("run_id"), "run id")
+        offer = offers.checkpoint(run_id, value)
+        opening = self._opening(run_id, session_id, offer.fields["conversation_id"])
+        return self._writer.write([*opening, offer])[-1]
+
+    def commit_run_evidence(self, bundle: Source) -> Receipt:
+        """Record a run's evidence: all or nothing, the same bundle again is the same.
+
+        Raises:
+            RecordConflict: the run was committed with a different bundle, or one of its
+                items is recorded with different JSON.
+        """
+        value, sha256 = commit.read_bundle(bundle)
+        run, _ = unwrap(value["run"], RUN)
+        opening = self._opening(run["run_id"], run["session_id"], run["conversation_id"])
+        return commit.write_bundle(self.reader, self._writer, value, sha256, opening)
+
+    def is_committed(self, run_id: str) -> bool:
+        """Tell whether the run's evidence was committed."""
+        return commit.committed(self.reader, run_id) is not None
+
+    def save_session(self, session: Source) -> Receipt:
+        """Record a session record; one equal to the last is the same."""
+        return self._writer.write([offers.session(session)])[0]
+
+    def save_run(self, run: Source) -> Receipt:
+        """Record a run record, opening the run where it is new."""
+        offer = offers.run(run)
+        value = offer.value
+        opening = self._opening(value["run_id"], value["session_id"], value["conversation_id"])
+        return self._writer.write([*opening, offer])[-1]
+
+    def claim_resume(self, claim: Source) -> Receipt:
+        """Record a claim to resume a run (`resume claim` of the host's session store)."""
+        value, _ = offers.read(claim, "resume claim")
+        for key in ("claim_id", "run_id", "session_id"):
+            offers.check_id(value.get(key), f"resume claim's {key}")
+        self._must_know(value["run_id"])
+        offer = offers.fact(
+            run_stream(value["run_id"]),
+            ResumeClaimed(claim=value),
+            f"resume.claimed:{value['claim_id']}",
+        )
+        return self._writer.write([offer])[0]
+
+    def release_resume(self, run_id: str, claim_id: str) -> Receipt:
+        """Record that a claim to resume a run was given back."""
+        self._must_know(run_id)
+        event = ResumeReleased(claim_id=offers.check_id(claim_id, "claim id"))
+        offer = offers.fact(run_stream(run_id), event, f"resume.released:{claim_id}")
+        return self._writer.write([offer])[0]
+
+    def session_record(self, session_id: str) -> dict[str, Any] | None:
+        """Give the session record saved last, as handed in; None when none was saved.
+
+        Raises:
+            SessionNotFound: nothing of this session was ever recorded.
+        """
+        found = None
+        for event in self.reader.session_events(session_id):
+            if event.name == SessionSaved.NAME:
+                found = event.data["session"]
+        return found
+
+    def run_record(self, run_id: str) -> dict[str, Any] | None:
+        """Give the run record saved or committed last, as handed in; None without one.
+
+        Raises:
+            RunNotFound: nothing of this run was ever recorded.
+        """
+        self._must_know(run_id)
+        event = self.reader.last_run_event(run_id, (RunSaved.NAME, RunCommitted.NAME))
+        return None if event is None else event.data["run"]
+
+    def close(self) -> None:
+        """Release every run and close the store; closing twice does nothing."""
+        for run in self._runs:
+            run.release()
+        self._runs.clear()
+        self._store.close()
+
+    def write_offers(self, made: list[Offer]) -> list[Receipt]:
+        """Write prepared offers in one transaction; for `journal.ingest`."""
+        return self._writer.write(made)
+
+    def is_same(self, offer: Offer, event: RecordedEvent) -> bool:
+        """Tell whether a recorded event is what is offered; for `journal.ingest`."""
+        return self._writer.is_same(offer, event)
+
+    def opening(self, run_id: str, session_id: str | None) -> list[Offer]:
+        """Prepare the events that open a run; empty for one that exists."""
+        return self._opening(run_id, session_id, None)
+
+    def _opening(
+        self, run_id: str, session_id: str | None, conversation_id: str | None
+    ) -> list[Offer]:
+        offers.check_id(run_id, "run id")
+        if self.reader.has_run(run_id):
+            held = self._opened(run_id)
+            for field, offered in (("session", session_id), ("conversation", conversation_id)):
+                was = held.get(f"{field}_id")
+                if offered is not None and was is not None and was != offered:
+                    raise RunConflict(run_id, field, was, offered)
+            return []
+        if session_id is None:
+            raise InvalidRecord("run", "$.session_id", f"new run {run_id!r} needs a session id")
+        offers.check_id(session_id, "session id")
+        if conversation_id is not None:
+            offers.check_id(conversation_id, "conversation id")
+        return offers.opening(run_id, session_id, conversation_id)
+
+    def _opened(self, run_id: str) -> dict[str, Any]:
+        return next(self.reader.run_events(run_id)).data
+
+    def _must_know(self, run_id: str) -> None:
+        if not self.reader.has_run(run_id):
+            raise RunNotFound(run_id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,219 @@
+"""Interchange lines (the other direction is `journal.export`): what each type must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from journal import offers
+from journal.codec import validate
+from journal.commit import MAX_BUNDLE_BYTES
+from journal.errors import InvalidRecord, RecordConflict
+from journal.events import (
+    Event,
+    ResumeClaimed,
+    ResumeReleased,
+    ResumeStarted,
+    RunCommitted,
+    RunOpened,
+    RunResumed,
+    RunSealed,
+    RunStatusChanged,
+    RunSuspended,
+    SessionRunAdded,
+)
+from journal.ids import RUN_PREFIX, SESSION_PREFIX, StreamId, Version, run_stream, session_stream
+from journal.journal import Journal
+from journal.json_door import accept
+from journal.offers import Offer
+from journal.times import parse_time
+
+Line = dict[str, Any]
+
+WRAPPED = 4
+"""Levels of JSON around a record in the deepest line, a run_evidence."""
+
+_KEEPING = ("type", "recorded_at", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    body: str
+    """The member that holds the record."""
+    ids: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+SHAPES = {
+    "session": _Shape("session"),
+    "run": _Shape("run"),
+    "stream_record": _Shape("record", ("session_id", "run_id")),
+    "checkpoint": _Shape("checkpoint", ("session_id",)),
+    "context_state": _Shape("state", ("session_id",), ("run_id",)),
+    "environment_state": _Shape("state", ("session_id",), ("run_id",)),
+    "approval": _Shape("record"),
+    "deferred_tool": _Shape("record"),
+    "stream_cursor": _Shape("cursor", ("session_id", "run_id")),
+    "run_evidence": _Shape("commit"),
+    "event": _Shape("data", ("run_id", "name")),
+}
+"""The line types and their members."""
+
+FACTS: dict[str, Callable[[Any], str | None]] = {
+    RunOpened.NAME: lambda _: "opened",
+    RunStatusChanged.NAME: lambda _: None,
+    RunSuspended.NAME: lambda _: None,
+    RunResumed.NAME: lambda _: None,
+    RunSealed.NAME: lambda _: None,
+    RunCommitted.NAME: lambda _: "committed",
+    ResumeClaimed.NAME: lambda event: f"resume.claimed:{event.claim.get('claim_id')}",
+    ResumeStarted.NAME: lambda event: f"resume.started:{event.claim_id}",
+    ResumeReleased.NAME: lambda event: f"resume.released:{event.claim_id}",
+}
+"""Events that travel as `event` lines, and the identity of each."""
+
+
+def parse_line(raw: bytes) -> Line:
+    """Read a line and check its frame.
+
+    Raises:
+        InvalidJSON: not JSON, a key twice, or a value the journal does not allow.
+        InvalidRecord: not an object, an unknown type, or a member missing or unknown.
+    """
+    line, _ = accept(raw.strip(), unique_keys=True, max_bytes=MAX_BUNDLE_BYTES, wrapped=WRAPPED)
+    if type(line) is not dict:
+        raise InvalidRecord("line", "$", f"expected an object, found {type(line).__name__}")
+    shape = SHAPES.get(line.get("type", ""))
+    if shape is None:
+        known = ", ".join(SHAPES)
+        raise InvalidRecord("line", "$.type", f"{line.get('type')!r} is none of {known}")
+    for key in (*shape.ids, shape.body):
+        if key not in line:
+            raise InvalidRecord(f"{line['type']} line", f"$.{key}", "missing")
+    for key in line:
+        if key not in (*_KEEPING, *shape.ids, *shape.optional, shape.body):
+            raise InvalidRecord(f"{line['type']} line", f"$.{key}", "not a member of this line")
+    for key in (*shape.ids, *shape.optional):
+        if line.get(key) is not None:
+            offers.check_id(line[key], key)
+    return line
+
+
+def offers_of(journal: Journal, line: Line, *, ahead: int = 0) -> list[Offer]:
+    """Turn a line into what is to be written, with the events that open its run.
+
+    Args:
+        journal: where it will be written.
+        line: a parsed line of any type but run_evidence.
+        ahead: offers for the same run that will be written before these.
+
+    Returns:
+        The offers, marked as imported; empty when the line's event is there already.
+
+    Raises:
+        InvalidRecord: the record is wrong, or its version leaves a gap.
+        RecordConflict: the journal holds something else at its version.
+    """
+    made = _made(journal, line) if not ahead else [_last(line)]
+    recorded_at = _recorded_at(line)
+    made = [offers.imported(offer, recorded_at) for offer in made]
+    return [] if _is_there(journal, line, made, ahead) else made
+
+
+def _made(journal: Journal, line: Line) -> list[Offer]:
+    offer = _last(line)
+    if offer.stream.startswith(SESSION_PREFIX):
+        return [offer]
+    if offer.name == RunOpened.NAME:
+        return _opened(journal, offer)
+    session_id = line.get("session_id") or offer.value.get("session_id")
+    return [*journal.opening(offer.stream.removeprefix(RUN_PREFIX), session_id), offer]
+
+
+def _opened(journal: Journal, offer: Offer) -> list[Offer]:
+    opening = journal.opening(offer.value["run_id"], offer.value["session_id"])
+    return [offer, *opening[1:]] if opening else [offer]
+
+
+def _last(line: Line) -> Offer:
+    return _BUILDERS[line["type"]](line)
+
+
+def _checkpoint(line: Line) -> Offer:
+    value, _ = offers.read(line["checkpoint"], "checkpoint")
+    payload, _ = offers.unwrap(value, offers.CHECKPOINT)
+    return offers.checkpoint(offers.check_id(payload.get("run_id"), "run id"), value)
+
+
+def _stream(line: Line) -> StreamId:
+    if line.get("run_id") is None:
+        return session_stream(line["session_id"])
+    return run_stream(line["run_id"])
+
+
+def _fact(line: Line) -> Offer:
+    identity = FACTS.get(line["name"])
+    if identity is None:
+        raise InvalidRecord("event line", "$.name", f"{line['name']!r} does not travel as an event")
+    event: Event = validate(line["name"], line["data"])
+    if event.imported is not None:
+        raise InvalidRecord("event line", "$.data.imported", "not a member of a travelling event")
+    if isinstance(event, RunOpened) and event.run_id != line["run_id"]:
+        raise InvalidRecord("event line", "$.data.run_id", "differs from the line's run_id")
+    return offers.fact(run_stream(line["run_id"]), event, identity(event))
+
+
+_BUILDERS: dict[str, Callable[[Line], Offer]] = {
+    "session": lambda line: offers.session(line["session"]),
+    "run": lambda line: offers.run(line["run"]),
+    "stream_record": lambda line: offers.record(line["run_id"], line["record"]),
+    "checkpoint": _checkpoint,
+    "context_state": lambda line: offers.context(_stream(line), line["state"]),
+    "environment_state": lambda line: offers.environment(_stream(line), line["state"]),
+    "approval": lambda line: offers.approval(line["record"]),
+    "deferred_tool": lambda line: offers.deferred_tool(line["record"]),
+    "stream_cursor": lambda line: offers.stream_cursor(line["run_id"], line["cursor"]),
+    "event": _fact,
+}
+
+
+def _recorded_at(line: Line) -> int | None:
+    text = line.get("recorded_at")
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except (TypeError, ValueError) as error:
+        raise InvalidRecord(f"{line['type']} line", "$.recorded_at", str(error)) from error
+
+
+def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -> bool:
+    """Tell whether the event at the line's version is the line's."""
+    version = line.get("version")
+    if version is None:
+        return False
+    what = f"{line['type']} line"
+    if type(version) is not int or version < 1:
+        raise InvalidRecord(what, "$.version", f"{version!r} is not a version, 1 or more")
+    offer = next(one for one in reversed(made) if one.name != SessionRunAdded.NAME)
+    if offer.stream.startswith(SESSION_PREFIX):
+        return False
+    run_id = offer.stream.removeprefix(RUN_PREFIX)
+    head = journal.reader.head(run_id)
+    before = sum(1 for one in made if one.stream == offer.stream) - 1
+    expected = head + ahead + before + 1
+    if version > expected:
+        reason = (
+            f"{version}, but run {run_id!r} goes on with {expected}: lines before this one are "
+            "missing; add them, or remove version from every line to number them anew"
+        )
+        raise InvalidRecord(what, "$.version", reason)
+    if version == expected:
+        return False
+    if version > head:
+        raise InvalidRecord(what, "$.version", f"{version} was given to a line before this one")
+    held = next(journal.reader.run_events(run_id, after=Version(version - 1)))
+    if journal.is_same(offer, held):
+        return True
+    raise RecordConflict(run_id, offer.what, version, "$", held.name, offer.name)

@@ -1,0 +1,274 @@
+"""What a host hands in, checked and ready to become events.
+
+An offer is made outside every lock: parsing, checking and encoding happen here. The writer
+gives it its version, turns documents into differences, and recognizes repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from journal.codec import encode, encode_record
+from journal.errors import InvalidRecord
+from journal.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CheckpointTaken,
+    ContextExported,
+    CursorSaved,
+    DeferredToolRequested,
+    DeferredToolResolved,
+    EnvironmentExported,
+    Event,
+    EventData,
+    Imported,
+    RunOpened,
+    RunSaved,
+    SessionRunAdded,
+    SessionSaved,
+    StreamRecorded,
+)
+from journal.ids import StreamId, run_stream, session_stream
+from journal.json_door import JSON, MAX_BYTES, accept, dumps
+from journal.records import (
+    APPROVAL,
+    CHECKPOINT,
+    CONTEXT_STATE,
+    DEFERRED_TOOL,
+    ENVIRONMENT_STATE,
+    RUN,
+    SESSION,
+    STREAM_RECORD,
+    Record,
+    unwrap,
+    validate_approval,
+    validate_checkpoint,
+    validate_context_state,
+    validate_deferred_tool,
+    validate_environment_state,
+    validate_run,
+    validate_session,
+    validate_stream_cursor,
+    validate_stream_record,
+)
+from journal.stores.interface import Identity
+
+Source = Record | Mapping[str, Any] | bytes
+"""A record as a host may hand it in: a model, a mapping, or JSON text."""
+
+STATE_CHAIN = "state"
+ENVIRONMENT_CHAIN = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One event to be, without its version."""
+
+    stream: StreamId
+    name: str
+    value: JSON
+    """What the host handed in, for comparing with what is held."""
+    data: bytes = b""
+    """The event's bytes; empty for a document, whose bytes depend on its base."""
+    identity: Identity | None = None
+    chain: str | None = None
+    """For a document: the chain of differences it joins."""
+    fields: EventData = field(default_factory=dict)
+    """For a document: the event's fields besides the difference."""
+    size: int = 0
+    """For a document: length of its compact encoding, in bytes."""
+    same_as_last: bool = False
+    """The stream's last event of this name, when equal, is the same event."""
+
+    @property
+    def what(self) -> str:
+        """Say what it is, for messages."""
+        if self.name == StreamRecorded.NAME:
+            return f"stream record {self.identity}"
+        kind = self.name.rsplit(".", 1)[0]
+        return f"{kind} {self.identity}" if self.identity is not None else kind
+
+
+def read(source: Source, what: str, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], bytes]:
+    """Pass a record through the door.
+
+    Raises:
+        InvalidJSON: it holds something JSON or the journal does not allow.
+        InvalidRecord: it is not an object.
+    """
+    value, raw = accept(
+        source.to_json() if isinstance(source, Record) else source, max_bytes=max_bytes
+    )
+    if type(value) is not dict:
+        hint = "; hand in JSON text as bytes" if isinstance(value, str) else ""
+        raise InvalidRecord(what, "$", f"expected an object, found {type(value).__name__}{hint}")
+    return value, raw
+
+
+def _bare(source: Source, what: str, schema: str) -> tuple[dict[str, Any], bytes]:
+    value, raw = read(source, what)
+    payload, _ = unwrap(value, schema)
+    return (value, raw) if payload is value else (payload, dumps(payload))
+
+
+def check_id(value: object, what: str) -> str:
+    """Check an id at the door: a non-empty string that UTF-8 can hold.
+
+    Raises:
+        InvalidRecord: it is not.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidRecord(what, "$", f"expected a non-empty string, found {value!r}")
+    accept(value)
+    return value
+
+
+def record(run_id: str, source: Source) -> Offer:
+    """Offer a stream record; its identity is its sequence."""
+    value, raw = _bare(source, "stream record", STREAM_RECORD)
+    validate_stream_record(value)
+    return Offer(
+        run_stream(run_id), StreamRecorded.NAME, value, encode_record(raw), value["sequence"]
+    )
+
+
+def checkpoint(run_id: str, source: Source) -> Offer:
+    """Offer a checkpoint; its identity is its id."""
+    value, raw = _bare(source, "checkpoint", CHECKPOINT)
+    validate_checkpoint(value)
+    if value["run_id"] != run_id:
+        raise InvalidRecord(
+            "checkpoint", "$.run_id", f"{value['run_id']!r}, but it was given to run {run_id!r}"
+        )
+    state, resume = value["state"], value["resume"]
+    return Offer(
+        run_stream(run_id),
+        CheckpointTaken.NAME,
+        value,
+        identity=f"checkpoint:{value['checkpoint_id']}",
+        chain=STATE_CHAIN,
+        size=len(raw),
+        fields={
+            "checkpoint_id": value["checkpoint_id"],
+            "conversation_id": value["conversation_id"],
+            "node": value["node"],
+            "status": state["status"],
+            "step": value["run_step"],
+            "messages": len(state["message_history"]),
+            "stream_cursor": resume["cursor"].get("stream_cursor"),
+        },
+    )
+
+
+def context(stream: StreamId, source: Source) -> Offer:
+    """Offer an exported context state, kept as it was handed in, enveloped or bare."""
+    value, raw = read(source, "context state")
+    state, _ = unwrap(value, CONTEXT_STATE)
+    validate_context_state(state)
+    history = state.get("message_history")
+    return Offer(
+        stream,
+        ContextExported.NAME,
+        value,
+        chain=STATE_CHAIN,
+        size=len(raw),
+        fields={"messages": None if history is None else len(history)},
+        same_as_last=True,
+    )
+
+
+def environment(stream: StreamId, source: Source) -> Offer:
+    """Offer an exported environment state, kept as it was handed in, enveloped or bare."""
+    value, raw = read(source, "environment state")
+    validate_environment_state(unwrap(value, ENVIRONMENT_STATE)[0])
+    return Offer(
+        stream,
+        EnvironmentExported.NAME,
+        value,
+        chain=ENVIRONMENT_CHAIN,
+        size=len(raw),
+        same_as_last=True,
+    )
+
+
+def approval(source: Source) -> Offer:
+    """Offer an approval record: a request while pending, a decision afterwards."""
+    value, _ = _bare(source, "approval", APPROVAL)
+    validate_approval(value)
+    stream = run_stream(value["run_id"])
+    made: Event
+    if value["status"] == "pending":
+        made, step = ApprovalRequested(record=value), "requested"
+    else:
+        made, step = ApprovalDecided(record=value), "decided"
+    return _ready(stream, made, value, f"approval.{step}:{value['approval_id']}")
+
+
+def deferred_tool(source: Source) -> Offer:
+    """Offer a deferred tool record: a request until it ends, then its resolution."""
+    value, _ = _bare(source, "deferred tool", DEFERRED_TOOL)
+    validate_deferred_tool(value)
+    stream = run_stream(value["run_id"])
+    made: Event
+    if value["status"] in {"pending", "running", "waiting"}:
+        made, step = DeferredToolRequested(record=value), f"requested.{value['status']}"
+    else:
+        made, step = DeferredToolResolved(record=value), "resolved"
+    return _ready(stream, made, value, f"deferred_tool.{step}:{value['deferred_id']}")
+
+
+def stream_cursor(run_id: str, source: Source) -> Offer:
+    """Offer a saved stream cursor."""
+    value, _ = read(source, "stream cursor")
+    validate_stream_cursor(value)
+    at = value.get("position", value)
+    identity = f"cursor:{at['family']}:{at['scope']}:{at['sequence']}"
+    return _ready(run_stream(run_id), CursorSaved(cursor=value), value, identity)
+
+
+def session(source: Source) -> Offer:
+    """Offer a session record."""
+    value, _ = _bare(source, "session", SESSION)
+    validate_session(value)
+    stream = session_stream(value["session_id"])
+    return replace(_ready(stream, SessionSaved(session=value), value, None), same_as_last=True)
+
+
+def run(source: Source) -> Offer:
+    """Offer a run record."""
+    value, _ = _bare(source, "run", RUN)
+    validate_run(value)
+    stream = run_stream(value["run_id"])
+    return replace(_ready(stream, RunSaved(run=value), value, None), same_as_last=True)
+
+
+def opening(run_id: str, session_id: str, conversation_id: str | None) -> list[Offer]:
+    """Offer the two events that open a run: in its own stream and in its session's."""
+    opened = RunOpened(run_id=run_id, session_id=session_id, conversation_id=conversation_id)
+    added = SessionRunAdded(run_id=run_id)
+    return [fact(run_stream(run_id), opened, "opened"), added_to_session(session_id, added)]
+
+
+def added_to_session(session_id: str, added: SessionRunAdded) -> Offer:
+    """Offer the session's own note of a new run."""
+    return fact(session_stream(session_id), added, f"run:{added.run_id}")
+
+
+def fact(stream: StreamId, event: Event, identity: str | None = None) -> Offer:
+    """Offer an event that no host record stands for."""
+    value = event.model_dump(exclude_none=True, exclude={"imported"})
+    return Offer(stream, event.NAME, value, encode(event), identity)
+
+
+def imported(offer: Offer, recorded_at: int | None) -> Offer:
+    """Mark an offer as coming from another journal, which recorded it at that time."""
+    mark = Imported(recorded_at=recorded_at).model_dump(exclude_none=True)
+    if offer.chain is not None:
+        return replace(offer, fields={**offer.fields, "imported": mark})
+    return replace(offer, data=offer.data[:-1] + b',"imported":' + dumps(mark) + b"}")
+
+
+def _ready(stream: StreamId, event: Event, value: JSON, identity: str | None) -> Offer:
+    return Offer(stream, event.NAME, value, encode(event), identity)

@@ -1,0 +1,135 @@
+"""Reading a journal: events in pages, and the documents they hold as differences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from journal.codec import RecordedEvent, decode
+from journal.documents import Documents, Walk
+from journal.errors import RunNotFound, SessionNotFound
+from journal.ids import (
+    RUN_PREFIX,
+    SESSION_PREFIX,
+    Position,
+    RunId,
+    SessionId,
+    StreamId,
+    Version,
+    run_stream,
+    session_stream,
+)
+from journal.json_door import JSON
+from journal.stores.interface import Store
+
+PAGE = 1000
+"""Events read at a time; nothing is held open between two pages."""
+
+
+class Reader:
+    """The read side of one store: no lock, no cursor left open, safe from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._documents = Documents(store)
+
+    def run_events(
+        self,
+        run_id: str,
+        *,
+        after: Version = Version(0),
+        upto: Version | None = None,
+        names: Collection[str] | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield one run's events in version order.
+
+        Args:
+            after: exclusive lower bound; 0 reads from the start.
+            upto: inclusive upper bound.
+            names: only events of these stored names.
+
+        Raises:
+            RunNotFound: no event of this run was ever recorded.
+            CorruptEvent: a row no longer decodes.
+        """
+        stream = run_stream(run_id)
+        if not self._store.head(stream):
+            raise RunNotFound(run_id)
+        yield from self._stream(stream, after=after, upto=upto, names=names)
+
+    def session_events(self, session_id: str) -> Iterator[RecordedEvent]:
+        """Yield the events of a session's own stream in version order.
+
+        Raises:
+            SessionNotFound: no event of this session was ever recorded.
+        """
+        stream = session_stream(session_id)
+        if not self._store.head(stream):
+            raise SessionNotFound(session_id)
+        yield from self._stream(stream, after=Version(0), upto=None, names=None)
+
+    def _stream(
+        self,
+        stream: StreamId,
+        *,
+        after: Version,
+        upto: Version | None,
+        names: Collection[str] | None,
+    ) -> Iterator[RecordedEvent]:
+        while True:
+            page = self._store.read_stream(stream, after=after, upto=upto, names=names, limit=PAGE)
+            for stored in page:
+                yield decode(stored)
+            if len(page) < PAGE:
+                return
+            after = page[-1].version
+
+    def last_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
+        """Find the run's last event, by version, of one of these stored names."""
+        page = self._store.read_stream(run_stream(run_id), names=names, newest_first=True, limit=1)
+        return decode(page[0]) if page else None
+
+    def all_events(self, *, after: Position = Position(0)) -> Iterator[RecordedEvent]:
+        """Yield every event of the journal in position order, `after` exclusive."""
+        while page := self._store.read_all(after=after, limit=PAGE):
+            for stored in page:
+                yield decode(stored)
+            after = page[-1].position
+
+    def has_run(self, run_id: str) -> bool:
+        """Tell whether any event of this run was recorded."""
+        return self._store.head(run_stream(run_id)) > 0
+
+    def head(self, run_id: str) -> Version:
+        """Tell the version of the run's last event; 0 for an unknown run."""
+        return self._store.head(run_stream(run_id))
+
+    def run_ids(self) -> Iterator[RunId]:
+        """Yield the ids of all runs, newest first (by their first event)."""
+        for name in self._names(RUN_PREFIX):
+            yield RunId(name[len(RUN_PREFIX) :])
+
+    def session_ids(self) -> Iterator[SessionId]:
+        """Yield the ids of all sessions, newest first (by their first event)."""
+        for name in self._names(SESSION_PREFIX):
+            yield SessionId(name[len(SESSION_PREFIX) :])
+
+    def _names(self, prefix: str) -> Iterator[StreamId]:
+        before: Position | None = None
+        while page := self._store.streams(prefix=prefix, before=before, limit=PAGE):
+            for name, _ in page:
+                yield name
+            before = page[-1][1]
+
+    def document(self, event: RecordedEvent, walk: Walk | None = None) -> JSON:
+        """Rebuild the checkpoint or exported state that an event holds, as it was handed in.
+
+        Args:
+            event: one whose data has a `delta`.
+            walk: shortens the way when many events are asked for in order; what it hands
+                out shares parts and must be treated as frozen.
+
+        Raises:
+            CorruptEvent: a difference of its own run no longer fits.
+            BrokenBase: a run it is based on cannot be read.
+        """
+        return self._documents.rebuild(event, walk)

@@ -1,0 +1,26 @@
+"""Recorded times: microseconds since the epoch inside, RFC 3339 in UTC outside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def format_time(microseconds: int) -> str:
+    """Write a time as RFC 3339 in UTC, always with six decimals and `Z`."""
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> int:
+    """Read an RFC 3339 time with its zone; digits past the microsecond are cut off.
+
+    Raises:
+        ValueError: not a time, or no zone.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} names no zone; end it with Z or an offset such as +02:00")
+    return (moment - _EPOCH) // _MICROSECOND

@@ -1,0 +1,268 @@
+"""The one place where events are given versions and written.
+
+A write is tried at once, on the assumption that nobody else wrote to the stream and that
+nothing is a repeat. Only when the store refuses is the stream read again, repeats are
+recognized, and what is new is tried again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from journal.codec import RecordedEvent, decode
+from journal.compare import first_difference, same_record
+from journal.documents import Documents, Tip, next_fields
+from journal.errors import InvalidRecord, RecordConflict, VersionConflict
+from journal.events import (
+    ENVIRONMENT_DOCUMENTS,
+    STATE_DOCUMENTS,
+    EventData,
+    RunCommitted,
+    RunOpened,
+    SessionRunAdded,
+    StreamRecorded,
+)
+from journal.ids import RUN_PREFIX, StreamId, Version, run_stream, session_stream
+from journal.json_door import JSON, dumps, equal
+from journal.offers import ENVIRONMENT_CHAIN, STATE_CHAIN, Offer
+from journal.receipt import Receipt
+from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
+
+CHAINS = {STATE_CHAIN: STATE_DOCUMENTS, ENVIRONMENT_CHAIN: ENVIRONMENT_DOCUMENTS}
+
+MAX_STREAMS = 64
+"""Streams whose last documents are kept in memory; the longest unused goes first."""
+
+MAX_ATTEMPTS = 50
+"""Times a write is decided again because another writer was there first."""
+
+SESSION_RUNS = 8
+"""Latest runs of a session looked through for a document to start from."""
+
+
+@dataclass(slots=True)
+class StreamState:
+    """What the writer remembers of a stream; it can be read again at any time."""
+
+    head: Version
+    tips: dict[str, Tip | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What a write changes, kept apart until it is durable."""
+
+    heads: dict[StreamId, Version] = field(default_factory=dict)
+    tips: dict[tuple[StreamId, str], Tip] = field(default_factory=dict)
+    sessions: dict[StreamId, str] = field(default_factory=dict)
+
+
+class Writer:
+    """Writes offers to one store, one batch at a time."""
+
+    def __init__(self, store: Store, clock: Callable[[], int] | None = None) -> None:
+        self._store = store
+        self._documents = Documents(store)
+        self._clock = clock or (lambda: time.time_ns() // 1000)
+        self._lock = threading.RLock()
+        self._streams: OrderedDict[StreamId, StreamState] = OrderedDict()
+
+    def write(self, offers: Sequence[Offer]) -> list[Receipt]:
+        """Write all offers or none, in order, in one transaction.
+
+        Returns:
+            A receipt an offer; for a repeat the first one's.
+
+        Raises:
+            RecordConflict: an identity is held with different JSON; nothing was written.
+            VersionConflict: other writers were first every time.
+        """
+        with self._lock:
+            receipts: dict[int, Receipt] = {}
+            same: dict[int, int] = {}
+            for _ in range(MAX_ATTEMPTS):
+                self._settle_last(offers, receipts)
+                new = [at for at in range(len(offers)) if at not in receipts and at not in same]
+                if not new:
+                    break
+                try:
+                    self._append(offers, new, receipts)
+                    break
+                except VersionConflict as error:
+                    refused = error
+                    self._settle_held(offers, new, receipts, same)
+            else:
+                raise refused
+            for at, earlier in same.items():
+                receipts[at] = replace(receipts[earlier], repeated=True)
+            return [receipts[at] for at in range(len(offers))]
+
+    def held(self, offer: Offer) -> Receipt | None:
+        """Tell the first receipt of an offer that is already recorded, None for a new one.
+
+        Raises:
+            RecordConflict: its identity is held with different JSON.
+        """
+        if offer.identity is None:
+            return None
+        stored = self._store.find(offer.stream, offer.identity)
+        if stored is None:
+            return None
+        self._must_be_same(offer, decode(stored))
+        return _receipt(stored, repeated=True)
+
+    def is_same(self, offer: Offer, event: RecordedEvent) -> bool:
+        """Tell whether a recorded event is what is offered."""
+        return self._is_same(offer, event, self._value(event))
+
+    def forget(self, stream: StreamId) -> None:
+        """Drop what is remembered of a stream."""
+        with self._lock:
+            self._streams.pop(stream, None)
+
+    def _append(self, offers: Sequence[Offer], new: list[int], into: dict[int, Receipt]) -> None:
+        batch = _Batch()
+        events = [self._event(offers[at], batch) for at in new]
+        try:
+            stored = self._store.append(events, now=self._clock())
+        except BaseException:
+            # Whatever went wrong, the streams are read again before the next write.
+            for stream in batch.heads:
+                self._streams.pop(stream, None)
+            raise
+        for stream, version in batch.heads.items():
+            self._state(stream).head = version
+        for (stream, chain), tip in batch.tips.items():
+            self._state(stream).tips[chain] = tip
+        for at, event in zip(new, stored, strict=True):
+            into[at] = _receipt(event)
+        while len(self._streams) > MAX_STREAMS:
+            self._streams.popitem(last=False)
+
+    def _event(self, offer: Offer, batch: _Batch) -> NewEvent:
+        stream = offer.stream
+        head = batch.heads.get(stream)
+        version = Version((self._state(stream).head if head is None else head) + 1)
+        batch.heads[stream] = version
+        if offer.name == RunOpened.NAME:
+            batch.sessions[stream] = offer.value["session_id"]
+        data = offer.data or self._difference(offer, version, batch)
+        return NewEvent(stream, version, offer.name, data, offer.identity)
+
+    def _difference(self, offer: Offer, version: Version, batch: _Batch) -> bytes:
+        chain = str(offer.chain)
+        key = (offer.stream, chain)
+        base = batch.tips.get(key) or self._tip(offer.stream, chain, batch)
+        held = next_fields(base, offer.stream, offer.value, offer.size)
+        batch.tips[key] = Tip(
+            offer.stream, version, offer.value, held["chain_bytes"], held["chain_runs"]
+        )
+        fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
+        return dumps(fields | held)
+
+    def _state(self, stream: StreamId) -> StreamState:
+        state = self._streams.get(stream)
+        if state is None:
+            state = self._streams[stream] = StreamState(self._store.head(stream))
+        else:
+            self._streams.move_to_end(stream)
+        return state
+
+    def _tip(self, stream: StreamId, chain: str, batch: _Batch) -> Tip | None:
+        tips = self._state(stream).tips
+        if chain not in tips:
+            tips[chain] = self._last_document(stream, chain) or self._session_tip(
+                stream, chain, batch
+            )
+        return tips[chain]
+
+    def _last_document(self, stream: StreamId, chain: str) -> Tip | None:
+        page = self._store.read_stream(stream, names=CHAINS[chain], newest_first=True, limit=1)
+        return self._documents.tip(decode(page[0])) if page else None
+
+    def _session_tip(self, stream: StreamId, chain: str, batch: _Batch) -> Tip | None:
+        """Find the last document of the run's session, to start a new run from."""
+        session_id = batch.sessions.get(stream)
+        if session_id is None and stream.startswith(RUN_PREFIX):
+            session_id = decode(self._store.read_stream(stream, limit=1)[0]).data["session_id"]
+        if session_id is None:
+            return None
+        runs = self._store.read_stream(
+            session_stream(session_id),
+            names=(SessionRunAdded.NAME,),
+            newest_first=True,
+            limit=SESSION_RUNS,
+        )
+        for row in runs:
+            other = run_stream(decode(row).data["run_id"])
+            known = self._streams.get(other)
+            tip = (known.tips.get(chain) if known else None) or self._last_document(other, chain)
+            if tip is not None:
+                return tip
+        return None
+
+    def _settle_last(self, offers: Sequence[Offer], receipts: dict[int, Receipt]) -> None:
+        """Recognize exported states and saved records equal to the stream's last one."""
+        for at, offer in enumerate(offers):
+            if not offer.same_as_last or at in receipts:
+                continue
+            page = self._store.read_stream(
+                offer.stream, names=(offer.name,), newest_first=True, limit=1
+            )
+            if page and equal(self._value(decode(page[0])), offer.value):
+                receipts[at] = _receipt(page[0], repeated=True)
+
+    def _settle_held(
+        self,
+        offers: Sequence[Offer],
+        new: list[int],
+        receipts: dict[int, Receipt],
+        same: dict[int, int],
+    ) -> None:
+        """Find which offers are repeats, of recorded events or within the batch."""
+        first: dict[tuple[StreamId, Identity], int] = {}
+        for at in new:
+            offer = offers[at]
+            held = self.held(offer)
+            if held is not None:
+                receipts[at] = held
+            elif offer.identity is not None:
+                earlier = first.setdefault((offer.stream, offer.identity), at)
+                if earlier != at:
+                    same[at] = earlier
+                    if not _same(offer.name, offers[earlier].value, offer.value):
+                        reason = f"{offer.what} differs from the one at [{earlier}]"
+                        raise InvalidRecord("batch", f"$[{at}]", reason)
+
+    def _must_be_same(self, offer: Offer, event: RecordedEvent) -> None:
+        held = self._value(event)
+        if self._is_same(offer, event, held):
+            return
+        path, was, now = first_difference(held, offer.value)
+        run_id = event.run_id or str(event.session_id)
+        raise RecordConflict(run_id, offer.what, event.version, path, was, now)
+
+    @staticmethod
+    def _is_same(offer: Offer, event: RecordedEvent, held: JSON) -> bool:
+        return event.name == offer.name and _same(offer.name, held, offer.value)
+
+    def _value(self, event: RecordedEvent) -> JSON:
+        """Give back what the host handed in for an event."""
+        if "delta" in event.data:
+            return self._documents.rebuild(event)
+        for key in ("record", "session", "run", "cursor", "claim"):
+            if key in event.data and event.name != RunCommitted.NAME:
+                return event.data[key]
+        return {key: value for key, value in event.data.items() if key != "imported"}
+
+
+def _same(name: str, held: JSON, offered: JSON) -> bool:
+    return (same_record if name == StreamRecorded.NAME else equal)(held, offered)
+
+
+def _receipt(event: StoredEvent, *, repeated: bool = False) -> Receipt:
+    return Receipt(event.version, event.position, event.recorded_at, repeated)
