@@ -130,7 +130,8 @@ class RecordedEvent:
         try:
             return model.model_validate(self.data)
         except ValidationError as error:
-            raise CorruptEvent(self.stream, self.version, first_fault(error)[1]) from error
+            fault = "{}: {}".format(*first_fault(error))
+            raise CorruptEvent(self.stream, self.version, fault) from error
 
 
 def encode(event: Event) -> bytes:

@@ -13,7 +13,7 @@ from journal.json_door import canonical
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
-from journal.records import RUN, unwrap, validate_evidence_commit
+from journal.records import RUN_RECORD, unwrap, validate_evidence_commit
 from journal.writer import Writer
 
 OWN_EVENTS = (
@@ -62,7 +62,7 @@ def write_bundle(
         RecordConflict: the run was committed with another bundle, or an item of it is
             recorded with different JSON; nothing was written.
     """
-    run, _ = unwrap(bundle["run"], RUN)
+    run, _ = unwrap(bundle["run"], RUN_RECORD)
     run_id = run["run_id"]
     earlier = committed(reader, run_id)
     if earlier is not None:
@@ -81,7 +81,7 @@ def write_bundle(
 def _items(bundle: dict[str, Any], run_id: str) -> list[Offer]:
     stream = run_stream(run_id)
     made = [offers.record(run_id, item) for item in bundle.get("stream_records") or ()]
-    made += [offers.checkpoint(run_id, item) for item in bundle.get("checkpoints") or ()]
+    made += [offers.checkpoint(item, run_id) for item in bundle.get("checkpoints") or ()]
     made += [offers.approval(item) for item in bundle.get("approvals") or ()]
     made += [offers.deferred_tool(item) for item in bundle.get("deferred_tools") or ()]
     made += [offers.stream_cursor(run_id, item) for item in bundle.get("stream_cursors") or ()]

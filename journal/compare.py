@@ -45,21 +45,28 @@ def first_difference(held: JSON, offered: JSON) -> tuple[str, JSON, JSON]:
     path = "$"
     while True:
         for at, left, right in _pairs(path, held, offered):
-            if canonical(left) != canonical(right):
+            if left is _ABSENT or right is _ABSENT or canonical(left) != canonical(right):
                 path, held, offered = at, left, right
                 break
         else:
-            return path, held, offered
+            return path, _shown(held), _shown(offered)
 
 
 def _pairs(path: str, held: JSON, offered: JSON) -> Iterator[tuple[str, JSON, JSON]]:
     if isinstance(held, dict) and isinstance(offered, dict):
         for key in [*held, *(key for key in offered if key not in held)]:
-            yield member(path, key), held.get(key), offered.get(key)
+            yield member(path, key), held.get(key, _ABSENT), offered.get(key, _ABSENT)
     elif isinstance(held, list) and isinstance(offered, list):
         for at in range(max(len(held), len(offered))):
             yield (
                 f"{path}[{at}]",
-                held[at] if at < len(held) else None,
-                offered[at] if at < len(offered) else None,
+                held[at] if at < len(held) else _ABSENT,
+                offered[at] if at < len(offered) else _ABSENT,
             )
+
+
+def _shown(value: JSON) -> JSON:
+    return None if value is _ABSENT else value
+
+
+_ABSENT = object()

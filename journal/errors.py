@@ -8,6 +8,7 @@
     |   |   +-- RecordConflict
     |   |   +-- RunConflict
     |   +-- VersionConflict
+    |       +-- IdentityTaken
     +-- FixInput                 the call names or carries something wrong
     |   +-- InvalidJSON
     |   +-- InvalidRecord
@@ -24,6 +25,7 @@
     |       +-- JournalNotFound
     +-- Stop                     no retry and no other input helps by itself
         +-- JournalClosed
+        |   +-- JournalForked
         +-- CorruptEvent
         +-- BrokenBase
         +-- NotAJournal
@@ -149,6 +151,21 @@ class VersionConflict(ReadAgain):
         return (
             f"stream {self.stream!r} is at version {self.actual}, the writer expected "
             f"{self.expected}; read it again and append after that"
+        )
+
+
+@dataclass(eq=False)
+class IdentityTaken(VersionConflict):
+    """An event of the same identity is in the stream already, at version `actual`."""
+
+    identity: int | str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"stream {self.stream!r} holds {brief(self.identity)} already, as version "
+            f"{self.actual}; read that event and compare"
         )
 
 
@@ -335,6 +352,21 @@ class JournalClosed(Stop):
     def message(self) -> str:
         """One line: what failed, why, what to do."""
         return f"the journal {self.location} is closed; open it again"
+
+
+@dataclass(eq=False)
+class JournalForked(JournalClosed):
+    """The process was forked, and the child uses what the parent opened."""
+
+    opened_by: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"the journal {self.location} was opened by process {self.opened_by} and cannot be "
+            "used after a fork; open it again in this process"
+        )
 
 
 @dataclass(eq=False)

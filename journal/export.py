@@ -79,8 +79,7 @@ class _Lines:
             return None
         line = self._body(event)
         line["recorded_at"] = format_time(event.recorded_at)
-        if event.run_id is not None:
-            line["version"] = event.version
+        line["version"] = event.version
         return line
 
     def _body(self, event: RecordedEvent) -> Line:

@@ -76,7 +76,7 @@ class Ingest:
         if self._batch and not (
             record
             and len(self._batch) < BATCH
-            and line.get("run_id") == self._batch[0][1].get("run_id")
+            and all(line[key] == self._batch[0][1].get(key) for key in ("run_id", "session_id"))
         ):
             self._flush()
         self._batch.append((number, line))

@@ -20,7 +20,7 @@ from journal.ids import run_stream
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
-from journal.records import RUN, unwrap
+from journal.records import RUN_RECORD, unwrap
 from journal.run import Run
 from journal.stores import Store, open_store
 from journal.writer import Writer
@@ -93,11 +93,9 @@ class Journal:
 
     def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
         """Record a checkpoint, opening its run in the same transaction where it is new."""
-        value, _ = offers.read(checkpoint, "checkpoint")
-        payload, _ = unwrap(value, offers.CHECKPOINT)
-        run_id = offers.check_id(payload.get("run_id"), "run id")
-        offer = offers.checkpoint(run_id, value)
-        opening = self._opening(run_id, session_id, offer.fields["conversation_id"])
+        offer = offers.checkpoint(checkpoint)
+        taken = offer.value
+        opening = self._opening(taken["run_id"], session_id, taken["conversation_id"])
         return self._writer.write([*opening, offer])[-1]
 
     def commit_run_evidence(self, bundle: Source) -> Receipt:
@@ -108,7 +106,7 @@ class Journal:
                 items is recorded with different JSON.
         """
         value, sha256 = commit.read_bundle(bundle)
-        run, _ = unwrap(value["run"], RUN)
+        run, _ = unwrap(value["run"], RUN_RECORD)
         opening = self._opening(run["run_id"], run["session_id"], run["conversation_id"])
         return commit.write_bundle(self.reader, self._writer, value, sha256, opening)
 

@@ -140,12 +140,6 @@ def _last(line: Line) -> Offer:
     return _BUILDERS[line["type"]](line)
 
 
-def _checkpoint(line: Line) -> Offer:
-    value, _ = offers.read(line["checkpoint"], "checkpoint")
-    payload, _ = offers.unwrap(value, offers.CHECKPOINT)
-    return offers.checkpoint(offers.check_id(payload.get("run_id"), "run id"), value)
-
-
 def _stream(line: Line) -> StreamId:
     if line.get("run_id") is None:
         return session_stream(line["session_id"])
@@ -168,7 +162,7 @@ _BUILDERS: dict[str, Callable[[Line], Offer]] = {
     "session": lambda line: offers.session(line["session"]),
     "run": lambda line: offers.run(line["run"]),
     "stream_record": lambda line: offers.record(line["run_id"], line["record"]),
-    "checkpoint": _checkpoint,
+    "checkpoint": lambda line: offers.checkpoint(line["checkpoint"]),
     "context_state": lambda line: offers.context(_stream(line), line["state"]),
     "environment_state": lambda line: offers.environment(_stream(line), line["state"]),
     "approval": lambda line: offers.approval(line["record"]),
@@ -197,23 +191,30 @@ def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -
     if type(version) is not int or version < 1:
         raise InvalidRecord(what, "$.version", f"{version!r} is not a version, 1 or more")
     offer = next(one for one in reversed(made) if one.name != SessionRunAdded.NAME)
-    if offer.stream.startswith(SESSION_PREFIX):
-        return False
+    held = journal.reader.event(offer.stream, Version(version))
+    if held is not None:
+        if journal.is_same(offer, held):
+            return True
+        if offer.stream.startswith(SESSION_PREFIX):
+            return False  # a session's own stream is shared by all who write to the session
+        raise RecordConflict(str(held.run_id), offer.what, version, "$", held.name, offer.name)
+    if not offer.stream.startswith(SESSION_PREFIX):
+        _must_be_next(journal, offer, version, ahead + _before(made, offer))
+    return False
+
+
+def _before(made: Sequence[Offer], offer: Offer) -> int:
+    return sum(1 for one in made if one.stream == offer.stream) - 1
+
+
+def _must_be_next(journal: Journal, offer: Offer, version: int, ahead: int) -> None:
     run_id = offer.stream.removeprefix(RUN_PREFIX)
-    head = journal.reader.head(run_id)
-    before = sum(1 for one in made if one.stream == offer.stream) - 1
-    expected = head + ahead + before + 1
-    if version > expected:
+    following = journal.reader.head(run_id) + ahead + 1
+    if version > following:
         reason = (
-            f"{version}, but run {run_id!r} goes on with {expected}: lines before this one are "
+            f"{version}, but run {run_id!r} goes on with {following}: lines before this one are "
             "missing; add them, or remove version from every line to number them anew"
         )
-        raise InvalidRecord(what, "$.version", reason)
-    if version == expected:
-        return False
-    if version > head:
-        raise InvalidRecord(what, "$.version", f"{version} was given to a line before this one")
-    held = next(journal.reader.run_events(run_id, after=Version(version - 1)))
-    if journal.is_same(offer, held):
-        return True
-    raise RecordConflict(run_id, offer.what, version, "$", held.name, offer.name)
+        raise InvalidRecord("line", "$.version", reason)
+    if version < following:
+        raise InvalidRecord("line", "$.version", f"{version} belongs to a line before this one")

@@ -33,13 +33,13 @@ from journal.events import (
 from journal.ids import StreamId, run_stream, session_stream
 from journal.json_door import JSON, MAX_BYTES, accept, dumps
 from journal.records import (
-    APPROVAL,
+    APPROVAL_RECORD,
     CHECKPOINT,
-    CONTEXT_STATE,
-    DEFERRED_TOOL,
+    DEFERRED_TOOL_RECORD,
     ENVIRONMENT_STATE,
-    RUN,
-    SESSION,
+    RESUMABLE_STATE,
+    RUN_RECORD,
+    SESSION_RECORD,
     STREAM_RECORD,
     Record,
     unwrap,
@@ -134,17 +134,17 @@ def record(run_id: str, source: Source) -> Offer:
     )
 
 
-def checkpoint(run_id: str, source: Source) -> Offer:
-    """Offer a checkpoint; its identity is its id."""
+def checkpoint(source: Source, run_id: str | None = None) -> Offer:
+    """Offer a checkpoint of the run it names, which must be `run_id` where that is given."""
     value, raw = _bare(source, "checkpoint", CHECKPOINT)
     validate_checkpoint(value)
-    if value["run_id"] != run_id:
+    if run_id not in (None, value["run_id"]):
         raise InvalidRecord(
             "checkpoint", "$.run_id", f"{value['run_id']!r}, but it was given to run {run_id!r}"
         )
     state, resume = value["state"], value["resume"]
     return Offer(
-        run_stream(run_id),
+        run_stream(value["run_id"]),
         CheckpointTaken.NAME,
         value,
         identity=f"checkpoint:{value['checkpoint_id']}",
@@ -165,7 +165,7 @@ def checkpoint(run_id: str, source: Source) -> Offer:
 def context(stream: StreamId, source: Source) -> Offer:
     """Offer an exported context state, kept as it was handed in, enveloped or bare."""
     value, raw = read(source, "context state")
-    state, _ = unwrap(value, CONTEXT_STATE)
+    state, _ = unwrap(value, RESUMABLE_STATE)
     validate_context_state(state)
     history = state.get("message_history")
     return Offer(
@@ -195,7 +195,7 @@ def environment(stream: StreamId, source: Source) -> Offer:
 
 def approval(source: Source) -> Offer:
     """Offer an approval record: a request while pending, a decision afterwards."""
-    value, _ = _bare(source, "approval", APPROVAL)
+    value, _ = _bare(source, "approval", APPROVAL_RECORD)
     validate_approval(value)
     stream = run_stream(value["run_id"])
     made: Event
@@ -208,7 +208,7 @@ def approval(source: Source) -> Offer:
 
 def deferred_tool(source: Source) -> Offer:
     """Offer a deferred tool record: a request until it ends, then its resolution."""
-    value, _ = _bare(source, "deferred tool", DEFERRED_TOOL)
+    value, _ = _bare(source, "deferred tool", DEFERRED_TOOL_RECORD)
     validate_deferred_tool(value)
     stream = run_stream(value["run_id"])
     made: Event
@@ -230,7 +230,7 @@ def stream_cursor(run_id: str, source: Source) -> Offer:
 
 def session(source: Source) -> Offer:
     """Offer a session record."""
-    value, _ = _bare(source, "session", SESSION)
+    value, _ = _bare(source, "session", SESSION_RECORD)
     validate_session(value)
     stream = session_stream(value["session_id"])
     return replace(_ready(stream, SessionSaved(session=value), value, None), same_as_last=True)
@@ -238,7 +238,7 @@ def session(source: Source) -> Offer:
 
 def run(source: Source) -> Offer:
     """Offer a run record."""
-    value, _ = _bare(source, "run", RUN)
+    value, _ = _bare(source, "run", RUN_RECORD)
     validate_run(value)
     stream = run_stream(value["run_id"])
     return replace(_ready(stream, RunSaved(run=value), value, None), same_as_last=True)
@@ -267,7 +267,8 @@ def imported(offer: Offer, recorded_at: int | None) -> Offer:
     mark = Imported(recorded_at=recorded_at).model_dump(exclude_none=True)
     if offer.chain is not None:
         return replace(offer, fields={**offer.fields, "imported": mark})
-    return replace(offer, data=offer.data[:-1] + b',"imported":' + dumps(mark) + b"}")
+    facts = offer.data[:-1] + b"," if offer.data != b"{}" else b"{"
+    return replace(offer, data=facts + b'"imported":' + dumps(mark) + b"}")
 
 
 def _ready(stream: StreamId, event: Event, value: JSON, identity: str | None) -> Offer:

@@ -88,6 +88,11 @@ class Reader:
         page = self._store.read_stream(run_stream(run_id), names=names, newest_first=True, limit=1)
         return decode(page[0]) if page else None
 
+    def event(self, stream: StreamId, version: Version) -> RecordedEvent | None:
+        """Give the event at a version of a stream; None past its end."""
+        page = self._store.read_stream(stream, after=Version(version - 1), upto=version, limit=1)
+        return decode(page[0]) if page else None
+
     def all_events(self, *, after: Position = Position(0)) -> Iterator[RecordedEvent]:
         """Yield every event of the journal in position order, `after` exclusive."""
         while page := self._store.read_all(after=after, limit=PAGE):

@@ -55,7 +55,7 @@ class Run:
 
     def checkpoint(self, checkpoint: Source) -> Receipt:
         """Record a checkpoint (`AgentCheckpoint`, a mapping, or JSON bytes)."""
-        return self._write([offers.checkpoint(self.run_id, checkpoint)])[0]
+        return self._write([offers.checkpoint(checkpoint, self.run_id)])[0]
 
     def export_context(self, state: Source) -> Receipt:
         """Record the exported context state; one equal to the last is the same."""

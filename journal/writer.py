@@ -254,7 +254,7 @@ class Writer:
         """Give back what the host handed in for an event."""
         if "delta" in event.data:
             return self._documents.rebuild(event)
-        for key in ("record", "session", "run", "cursor", "claim"):
+        for key in ("record", "session", "run", "cursor"):
             if key in event.data and event.name != RunCommitted.NAME:
                 return event.data[key]
         return {key: value for key, value in event.data.items() if key != "imported"}

@@ -1,0 +1,165 @@
+"""Reading and replaying a run, against sqlite3 with orjson and the library's reading.
+
+    python benchmarks/replay.py [--records 100000] [--repeat 3] [--json]
+
+The run has a checkpoint every 50 records with a growing history. References, on the same
+bytes in the same run: `sqlite3 + orjson` selects the rows and parses them; `library` is the
+recorder's select_events as shipped, rows fetched whole, with orjson parsing.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import tempfile
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import orjson
+from append import record
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
+from report import Row, arguments, median_seconds, show
+
+from journal import Journal
+from projections import LATEST, StreamCursor, replay
+
+USAGE = dict.fromkeys(("requests", "input_tokens", "output_tokens", "total_tokens"), 1)
+
+
+def checkpoint(number: int, sequence: int, history: list[Any]) -> dict[str, Any]:
+    """Make a checkpoint with the history so far."""
+    cursor = {
+        "model_request_attempt": number,
+        "output_validation_attempt": 0,
+        "stream_cursor": sequence,
+        "message_cursor": len(history),
+    }
+    common = {"run_step": number, "usage": USAGE, "status": "running"}
+    return {
+        "checkpoint_id": f"k{number}",
+        "run_id": "run",
+        "conversation_id": "c",
+        "node": "model_response",
+        "run_step": number,
+        "resume": {
+            "node": "model_response",
+            "cursor": cursor,
+            "pending_approval_count": 0,
+            "deferred_tool_count": 0,
+            **common,
+        },
+        "state": {
+            "run_id": "run",
+            "conversation_id": "c",
+            "message_history": list(history),
+            **common,
+        },
+    }
+
+
+def write(path: Path, records: int) -> None:
+    """Write the run: record by record, a checkpoint every 50, messages up to 200."""
+    history: list[Any] = []
+    with Journal.open(path) as journal:
+        run = journal.run("run", session_id="s", conversation_id="c")
+        for start in range(0, records, 50):
+            run.append_many([record(n, 300) for n in range(start, min(start + 50, records))])
+            if len(history) >= 200:
+                history = history[-20:]
+            text = {"kind": "text", "text": f"answer {start} " + "y" * 200}
+            history.append({"kind": "response", "parts": [text], "usage": USAGE})
+            run.checkpoint(checkpoint(start // 50 + 1, start + 49, history))
+
+
+def plain(path: Path, copy: Path) -> None:
+    """Copy the decompressed rows into a plain table and into the library's."""
+    with Journal.open(path, create=False) as journal:
+        rows = [
+            (event.version, orjson.dumps(event.data)) for event in journal.reader.run_events("run")
+        ]
+    db = sqlite3.connect(copy)
+    db.execute("CREATE TABLE plain (version INTEGER PRIMARY KEY, data BLOB)")
+    db.executemany("INSERT INTO plain VALUES (?, ?)", rows)
+    db.commit()
+    db.close()
+    store = SQLiteDatastore(str(copy), originator_id_type="text")
+    recorder = SQLiteApplicationRecorder(store)
+    recorder.create_table()
+    recorder.insert_events([StoredEvent("run", v, "x", data) for v, data in rows])
+    store.close()
+
+
+def read_plain(copy: Path) -> None:
+    """Select and parse with nothing in between."""
+    db = sqlite3.connect(copy)
+    for (data,) in db.execute("SELECT data FROM plain ORDER BY version"):
+        orjson.loads(data)
+    db.close()
+
+
+def read_library(copy: Path) -> None:
+    """Read through the library's recorder as shipped."""
+    store = SQLiteDatastore(str(copy), originator_id_type="text")
+    for event in SQLiteApplicationRecorder(store).select_events("run"):
+        orjson.loads(event.state)
+    store.close()
+
+
+def peak_mb(work: Any) -> float:
+    """Measure the peak of Python's own memory during `work`, in MB."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def main() -> None:
+    """Run and print."""
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=100_000, help="records of the run")
+    chosen = parser.parse_args()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as name:
+        path, copy = Path(name) / "runs.db", Path(name) / "plain.db"
+        write(path, chosen.records)
+        plain(path, copy)
+        with Journal.open(path, create=False) as journal:
+
+            def read_events() -> None:
+                for _ in journal.reader.run_events("run"):
+                    pass
+
+            dice = random.Random(7)
+            places = [dice.randrange(chosen.records) for _ in range(5)]
+
+            def cursors() -> None:
+                for place in places:
+                    replay(journal, "run", at=StreamCursor(place))
+
+            works = {
+                "sqlite3 + orjson": lambda: read_plain(copy),
+                "library": lambda: read_library(copy),
+                "read events": read_events,
+                "replay latest": lambda: replay(journal, "run", at=LATEST),
+                "replay 5 random cursors": cursors,
+            }
+            base = 0.0
+            for what, work in works.items():
+                seconds = median_seconds(work, chosen.repeat)
+                base = base or seconds
+                rows.append(
+                    {
+                        "what": what,
+                        "ms": seconds * 1000,
+                        "x sqlite3 + orjson": base / seconds,
+                        "peak MB": peak_mb(work),
+                    }
+                )
+    show("replay", rows, as_json=chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The public names are exactly these; a change here is a change for every user."""
+
+import importlib
+
+import pytest
+
+import journal
+
+NAMES = {
+    "journal": [
+        "AgentExecutor",
+        "AgentExecutorError",
+        "AsyncJournal",
+        "AsyncRun",
+        "Continue",
+        "Journal",
+        "JournalError",
+        "JournalExecutor",
+        "Receipt",
+        "Run",
+        "Suspend",
+    ],
+}
+
+
+@pytest.mark.parametrize("package", NAMES)
+def test_public_names_are_pinned_and_loadable(package):
+    module = importlib.import_module(package)
+    assert module.__all__ == NAMES[package]
+    for name in module.__all__:
+        assert getattr(module, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = journal.nothing
