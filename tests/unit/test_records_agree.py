@@ -1,6 +1,7 @@
 """The fast check of a model and the model itself accept the same JSON."""
 
 import copy
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 from journal.errors import InvalidRecord
 from journal.json_door import equal
 from journal.records import RunEvidenceCommit
-from tests.unit.record_samples import SAMPLES
+from tests.unit.record_samples import (
+    SAMPLES,
+)
 
 VALUES = st.sampled_from(
     [
@@ -61,7 +64,7 @@ CASES = [
 @st.composite
 def mutated(draw):
     model, sample, steps = draw(st.sampled_from(CASES))
-    value = copy.deepcopy(sample)
+    value = json.loads(json.dumps(sample))
     for *way, last in draw(st.lists(st.sampled_from(steps), max_size=2)):
         inner = value
         try:

@@ -1,26 +1,30 @@
 """Every field of every record is held to the vocabulary, and no more than that."""
 
-import copy
+import json
 
 import pytest
 
 from journal.errors import InvalidRecord
 from journal.records import AgentStreamRecord, StreamCursorRef
-from tests.unit.record_samples import (
+from tests.unit.record_fields import (
     DELTA_FIELDS,
-    DELTAS,
     EVENT_FIELDS,
-    EVENTS,
     FIELDS,
-    FLAT_CURSOR,
+    STREAMED_FIELDS,
+    fields_of,
+    wrong_values,
+)
+from tests.unit.record_samples import (
+    DELTAS,
+    EVENTS,
     SAMPLES,
     STREAMED,
-    STREAMED_FIELDS,
     delta_record,
     event_record,
-    fields_of,
     streamed_record,
-    wrong_values,
+)
+from tests.unit.record_store_samples import (
+    FLAT_CURSOR,
 )
 
 
@@ -66,7 +70,7 @@ ILL_TYPED = [
 
 
 def changed(sample, steps, change):
-    value = copy.deepcopy(sample)
+    value = json.loads(json.dumps(sample))
     inner = value
     for step in steps:
         inner = inner[step]

@@ -22,7 +22,16 @@ from journal.records import (
     UnknownEvent,
     Usage,
 )
-from tests.unit.record_samples import CHECKPOINT, CONTEXT, FIELDS, RETURN, SAMPLES, USAGE, fields_of
+from tests.unit.record_fields import FIELDS, fields_of
+from tests.unit.record_samples import (
+    SAMPLES,
+)
+from tests.unit.record_state_samples import (
+    CHECKPOINT,
+    CONTEXT,
+    RETURN,
+    USAGE,
+)
 
 
 @pytest.mark.parametrize(("model", "sample"), SAMPLES)
@@ -43,7 +52,7 @@ def test_a_null_reads_as_absent_and_comes_back_as_null(model):
     sample = next(sample for one, sample in SAMPLES if one is model)
     absent = {name for name, optional, _ in fields_of(FIELDS[model]) if optional}
     bare = {name: item for name, item in sample.items() if name not in absent}
-    nulls = {name: None for name in absent} | bare
+    nulls = dict.fromkeys(absent) | bare
     without, with_nulls = model.from_json(bare), model.from_json(nulls)
     for name in absent:
         assert getattr(with_nulls, name) == getattr(without, name)
