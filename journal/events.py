@@ -199,11 +199,14 @@ class ResumeReleased(Event):
     claim_id: str
 
 
-class SessionSaved(Event):
-    """The host saved its session record; stands in the session's stream."""
+class SessionSaved(Document):
+    """The host saved its session record; stands in the session's stream.
+
+    The record repeats the history of the session's last run, so it is held as a difference
+    from that run's last state.
+    """
 
     NAME: ClassVar[str] = "session.saved.v1"
-    session: dict[str, Any]
 
 
 class SessionRunAdded(Event):
@@ -241,7 +244,7 @@ EVENTS: dict[str, type[Event]] = {
 }
 """Every event of this version, by stored name."""
 
-STATE_DOCUMENTS = (CheckpointTaken.NAME, ContextExported.NAME)
+STATE_DOCUMENTS = (CheckpointTaken.NAME, ContextExported.NAME, SessionSaved.NAME)
 """Names whose documents repeat the message history: one chain of differences."""
 
 ENVIRONMENT_DOCUMENTS = (EnvironmentExported.NAME,)

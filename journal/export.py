@@ -31,7 +31,6 @@ _PLAIN = {
     DeferredToolRequested.NAME: ("deferred_tool", "record"),
     DeferredToolResolved.NAME: ("deferred_tool", "record"),
     RunSaved.NAME: ("run", "run"),
-    SessionSaved.NAME: ("session", "session"),
 }
 """Events whose record names its owner: the type of their line and the record's member."""
 
@@ -99,6 +98,8 @@ class _Lines:
     def _document(self, event: RecordedEvent) -> Line:
         owner = self._owner(event)
         document = self._reader.document(event, self._walk)
+        if event.name == SessionSaved.NAME:
+            return {"type": "session", "session": document}
         if event.name == CheckpointTaken.NAME:
             session_id = owner["session_id"]
             return {"type": "checkpoint", "session_id": session_id, "checkpoint": document}

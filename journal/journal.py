@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakSet
 
 from journal import commit, offers
 from journal.codec import RecordedEvent
@@ -16,7 +17,7 @@ from journal.events import (
     RunSaved,
     SessionSaved,
 )
-from journal.ids import run_stream
+from journal.ids import Version, run_stream
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
@@ -35,7 +36,7 @@ class Journal:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._writer = Writer(store)
-        self._runs: list[Run] = []
+        self._runs: WeakSet[Run] = WeakSet()
         self.reader = Reader(store)
         """The read side: events and documents, for projections and audits."""
 
@@ -87,8 +88,7 @@ class Journal:
             held["session_id"],
             held.get("conversation_id") or conversation_id,
         )
-        self._runs = [other for other in self._runs if not other.released]
-        self._runs.append(run)
+        self._runs.add(run)
         return run
 
     def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
@@ -151,11 +151,8 @@ class Journal:
         Raises:
             SessionNotFound: nothing of this session was ever recorded.
         """
-        found = None
-        for event in self.reader.session_events(session_id):
-            if event.name == SessionSaved.NAME:
-                found = event.data["session"]
-        return found
+        event = self.reader.last_session_event(session_id, (SessionSaved.NAME,))
+        return None if event is None else self.reader.document(event)
 
     def run_record(self, run_id: str) -> dict[str, Any] | None:
         """Give the run record saved or committed last, as handed in; None without one.
@@ -171,7 +168,6 @@ class Journal:
         """Release every run and close the store; closing twice does nothing."""
         for run in self._runs:
             run.release()
-        self._runs.clear()
         self._store.close()
 
     def write_offers(self, made: list[Offer]) -> list[Receipt]:
@@ -205,7 +201,10 @@ class Journal:
         return offers.opening(run_id, session_id, conversation_id)
 
     def _opened(self, run_id: str) -> dict[str, Any]:
-        return next(self.reader.run_events(run_id)).data
+        first = self.reader.event(run_stream(run_id), Version(1))
+        if first is None:
+            raise RunNotFound(run_id)
+        return first.data
 
     def _must_know(self, run_id: str) -> None:
         if not self.reader.has_run(run_id):

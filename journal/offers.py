@@ -230,10 +230,16 @@ def stream_cursor(run_id: str, source: Source) -> Offer:
 
 def session(source: Source) -> Offer:
     """Offer a session record."""
-    value, _ = _bare(source, "session", SESSION_RECORD)
+    value, raw = _bare(source, "session", SESSION_RECORD)
     validate_session(value)
-    stream = session_stream(value["session_id"])
-    return replace(_ready(stream, SessionSaved(session=value), value, None), same_as_last=True)
+    return Offer(
+        session_stream(value["session_id"]),
+        SessionSaved.NAME,
+        value,
+        chain=STATE_CHAIN,
+        size=len(raw),
+        same_as_last=True,
+    )
 
 
 def run(source: Source) -> Offer:

@@ -88,6 +88,18 @@ class Reader:
         page = self._store.read_stream(run_stream(run_id), names=names, newest_first=True, limit=1)
         return decode(page[0]) if page else None
 
+    def last_session_event(self, session_id: str, names: Collection[str]) -> RecordedEvent | None:
+        """Find the last event, by version, of these names in a session's own stream.
+
+        Raises:
+            SessionNotFound: no event of this session was ever recorded.
+        """
+        stream = session_stream(session_id)
+        page = self._store.read_stream(stream, names=names, newest_first=True, limit=1)
+        if not page and not self._store.head(stream):
+            raise SessionNotFound(session_id)
+        return decode(page[0]) if page else None
+
     def event(self, stream: StreamId, version: Version) -> RecordedEvent | None:
         """Give the event at a version of a stream; None past its end."""
         page = self._store.read_stream(stream, after=Version(version - 1), upto=version, limit=1)

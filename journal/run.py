@@ -99,11 +99,6 @@ class Run:
         """Record that a suspended run goes on."""
         return self._write([offers.fact(run_stream(self.run_id), RunResumed())])[0]
 
-    @property
-    def released(self) -> bool:
-        """Tell whether the run was given back."""
-        return self._released
-
     def release(self) -> None:
         """Give the run back; its verbs raise `JournalClosed` afterwards."""
         self._released = True

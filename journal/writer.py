@@ -26,7 +26,7 @@ from journal.events import (
     SessionRunAdded,
     StreamRecorded,
 )
-from journal.ids import RUN_PREFIX, StreamId, Version, run_stream, session_stream
+from journal.ids import SESSION_PREFIX, StreamId, Version, run_stream, session_stream
 from journal.json_door import JSON, dumps, equal
 from journal.offers import ENVIRONMENT_CHAIN, STATE_CHAIN, Offer
 from journal.receipt import Receipt
@@ -173,10 +173,14 @@ class Writer:
         return state
 
     def _tip(self, stream: StreamId, chain: str, batch: _Batch) -> Tip | None:
+        if stream.startswith(SESSION_PREFIX):
+            # What a session holds repeats the last run's state, more than its own last.
+            session_id = stream.removeprefix(SESSION_PREFIX)
+            return self._session_tip(session_id, chain) or self._last_document(stream, chain)
         tips = self._state(stream).tips
         if chain not in tips:
             tips[chain] = self._last_document(stream, chain) or self._session_tip(
-                stream, chain, batch
+                self._session_of(stream, batch), chain
             )
         return tips[chain]
 
@@ -184,13 +188,15 @@ class Writer:
         page = self._store.read_stream(stream, names=CHAINS[chain], newest_first=True, limit=1)
         return self._documents.tip(decode(page[0])) if page else None
 
-    def _session_tip(self, stream: StreamId, chain: str, batch: _Batch) -> Tip | None:
-        """Find the last document of the run's session, to start a new run from."""
-        session_id = batch.sessions.get(stream)
-        if session_id is None and stream.startswith(RUN_PREFIX):
-            session_id = decode(self._store.read_stream(stream, limit=1)[0]).data["session_id"]
-        if session_id is None:
-            return None
+    def _session_of(self, stream: StreamId, batch: _Batch) -> str:
+        opened = batch.sessions.get(stream)
+        if opened is not None:
+            return opened
+        first = decode(self._store.read_stream(stream, limit=1)[0])
+        return str(first.data["session_id"])
+
+    def _session_tip(self, session_id: str, chain: str) -> Tip | None:
+        """Find the last document of a session's runs, to start from."""
         runs = self._store.read_stream(
             session_stream(session_id),
             names=(SessionRunAdded.NAME,),
@@ -254,7 +260,7 @@ class Writer:
         """Give back what the host handed in for an event."""
         if "delta" in event.data:
             return self._documents.rebuild(event)
-        for key in ("record", "session", "run", "cursor"):
+        for key in ("record", "run", "cursor"):
             if key in event.data and event.name != RunCommitted.NAME:
                 return event.data[key]
         return {key: value for key, value in event.data.items() if key != "imported"}

@@ -1,0 +1,121 @@
+"""Every error of the journal, grouped by what the caller does next.
+
+    JournalError
+    +-- RetryUnchanged           the same call may succeed later
+    |   +-- JournalBusy
+    +-- ReadAgain                somebody else was there first: re-read, decide again
+    |   +-- Conflict
+    |   |   +-- RecordConflict
+    |   |   +-- RunConflict
+    |   +-- VersionConflict
+    |       +-- IdentityTaken
+    +-- FixInput                 the call names or carries something wrong
+    |   +-- InvalidJSON
+    |   +-- InvalidRecord
+    |   +-- InvalidEnvelope
+    |   +-- InvalidLine
+    |   +-- InvalidCursor
+    |   +-- CursorOutOfRange
+    |   +-- InvalidLocation
+    |   +-- UnknownEvent
+    |   +-- NotFound
+    |       +-- RunNotFound
+    |       +-- SessionNotFound
+    |       +-- CheckpointNotFound
+    |       +-- JournalNotFound
+    +-- Stop                     no retry and no other input helps by itself
+        +-- JournalClosed
+        |   +-- JournalForked
+        +-- CorruptEvent
+        +-- BrokenBase
+        +-- NotAJournal
+        +-- NewerFormat
+        +-- GuardsMissing
+        +-- StorageFailed
+        +-- AgentExecutorError
+
+Each error carries its facts as fields; the message is derived from them and says what
+failed, why, and what to do. Errors are picklable.
+"""
+
+from journal.errors.base import (
+    FixInput,
+    JournalError,
+    ReadAgain,
+    RetryUnchanged,
+    Stop,
+    brief,
+)
+from journal.errors.fix_input import (
+    CheckpointNotFound,
+    CursorOutOfRange,
+    InvalidCursor,
+    InvalidEnvelope,
+    InvalidJSON,
+    InvalidLine,
+    InvalidLocation,
+    InvalidRecord,
+    JournalNotFound,
+    NotFound,
+    RunNotFound,
+    SessionNotFound,
+    UnknownEvent,
+)
+from journal.errors.read_again import (
+    Conflict,
+    IdentityTaken,
+    RecordConflict,
+    RunConflict,
+    VersionConflict,
+)
+from journal.errors.retry import (
+    JournalBusy,
+)
+from journal.errors.stop import (
+    AgentExecutorError,
+    BrokenBase,
+    CorruptEvent,
+    GuardsMissing,
+    JournalClosed,
+    JournalForked,
+    NewerFormat,
+    NotAJournal,
+    StorageFailed,
+)
+
+__all__ = [
+    "AgentExecutorError",
+    "BrokenBase",
+    "CheckpointNotFound",
+    "Conflict",
+    "CorruptEvent",
+    "CursorOutOfRange",
+    "FixInput",
+    "GuardsMissing",
+    "IdentityTaken",
+    "InvalidCursor",
+    "InvalidEnvelope",
+    "InvalidJSON",
+    "InvalidLine",
+    "InvalidLocation",
+    "InvalidRecord",
+    "JournalBusy",
+    "JournalClosed",
+    "JournalError",
+    "JournalForked",
+    "JournalNotFound",
+    "NewerFormat",
+    "NotAJournal",
+    "NotFound",
+    "ReadAgain",
+    "RecordConflict",
+    "RetryUnchanged",
+    "RunConflict",
+    "RunNotFound",
+    "SessionNotFound",
+    "Stop",
+    "StorageFailed",
+    "UnknownEvent",
+    "VersionConflict",
+    "brief",
+]

@@ -1,0 +1,144 @@
+"""Neither a retry nor other input helps by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from journal.errors.base import Stop
+
+
+@dataclass(eq=False)
+class JournalClosed(Stop):
+    """The journal, or the run taken from it, was closed."""
+
+    location: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"the journal {self.location} is closed; open it again"
+
+
+@dataclass(eq=False)
+class JournalForked(JournalClosed):
+    """The process was forked, and the child uses what the parent opened."""
+
+    opened_by: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"the journal {self.location} was opened by process {self.opened_by} and cannot be "
+            "used after a fork; open it again in this process"
+        )
+
+
+@dataclass(eq=False)
+class CorruptEvent(Stop):
+    """A stored row that no longer decodes."""
+
+    stream: str
+    version: int
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"event {self.version} of {self.stream!r} is damaged ({self.reason}); this run cannot "
+            "be read past it, the others can: restore the file from a backup"
+        )
+
+
+@dataclass(eq=False)
+class BrokenBase(Stop):
+    """A run whose first state builds on another run that cannot be read."""
+
+    stream: str
+    version: int
+    base_stream: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"event {self.version} of {self.stream!r} builds on {self.base_stream!r}, which cannot "
+            f"be read ({self.reason}): restore the file from a backup"
+        )
+
+
+@dataclass(eq=False)
+class NotAJournal(Stop):
+    """The file exists and is not a journal."""
+
+    location: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"{self.location} is not a journal: {self.reason}; name another file"
+
+
+@dataclass(eq=False)
+class NewerFormat(Stop):
+    """The journal was written by a newer runjournal."""
+
+    location: str
+    found: int
+    known: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"{self.location} has format {self.found}, this runjournal reads up to {self.known}; "
+            "upgrade runjournal"
+        )
+
+
+@dataclass(eq=False)
+class GuardsMissing(Stop):
+    """The rules that keep the events append-only were removed from the file."""
+
+    location: str
+    missing: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"{self.location} lacks or changed the guards {self.missing}: its events may have been "
+            "altered; restore the file from a backup"
+        )
+
+
+@dataclass(eq=False)
+class StorageFailed(Stop):
+    """The storage engine refused: permission, disk full, file gone."""
+
+    location: str
+    operation: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"cannot {self.operation} {self.location}: {self.reason}"
+
+
+@dataclass(eq=False)
+class AgentExecutorError(Stop):
+    """An executor failed; the host must not go past the checkpoint it handed in.
+
+    The cause, when the journal refused, is the `JournalError` in `__cause__`.
+    """
+
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"the executor failed, stop the run at this checkpoint: {self.reason}"
