@@ -95,6 +95,8 @@ def test_without_one_the_first_in_logical_order_that_names_a_conversation_counts
     assert run.fold().conversation_id == "of-checkpoint"
     run.record(1, "run_start", run_id="r", conversation_id="of-run-start")
     assert run.fold().conversation_id == "of-run-start"
+    saved = Arrivals().fact("run.saved.v1", run=samples.run_record(conversation_id="of-run"))
+    assert saved.checkpoint("k", 3).fold().conversation_id == "of-run"
 
 
 def test_the_latest_checkpoint_is_the_last_in_logical_order():

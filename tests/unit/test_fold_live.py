@@ -132,6 +132,15 @@ def test_a_failed_run_that_runs_again_has_no_error():
     assert now(run.record(2, "node_start", **RUNNING)).error is None
 
 
+def test_a_cancelled_run_keeps_the_error_its_record_gives():
+    error = {"code": "agent_cancelled", "message": "stopped"}
+    run = started().record(1, "run_cancelled", run_id="r", reason="stopped")
+    run.fact("run.committed.v1", run={"status": "cancelled", "terminal_error": error})
+    run.fact("run.status_changed.v1", status="cancelled")
+    assert now(run).error == {"error_kind": "agent_cancelled", "message": "stopped"}
+    assert now(run.fact("run.resumed.v1")).error is None
+
+
 def test_a_checkpoint_starts_the_live_part_again():
     run = started().record(1, "run_complete", run_id="r", output="old")
     run.checkpoint("k", 1, step=7, node="validate_output")
@@ -252,6 +261,11 @@ def test_provider_text_is_text_and_other_parts_are_not():
     answer = {"parts": parts, "usage": samples.ZERO}
     run = started().record(1, "model_response", CHILD, step=1, response=answer)
     assert children(run)[0]["text"] == "ab"
+
+
+def test_a_child_goes_by_the_name_it_had_last():
+    run = started().custom(1, "note", CHILD).custom(2, "note", {**CHILD, "agent_name": "new"})
+    assert [child["agent_name"] for child in children(run)] == ["new"]
 
 
 def test_children_are_told_apart_by_run_agent_and_task():

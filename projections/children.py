@@ -1,0 +1,97 @@
+"""Child runs whose records the host merged into the parent's stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from projections.progress import Progress
+
+TEXT_PARTS = ("text", "provider_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child run, as far as the parent's stream tells."""
+
+    run_id: str | None
+    agent_id: str
+    agent_name: str
+    task_id: str | None
+    status: str | None
+    """From its records, by the rules of the parent's; None until one tells it."""
+    text: str
+    """What its last model request answered so far."""
+    records: int
+    """Number of its records."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of `runjournal.view`."""
+        return {
+            "run_id": self.run_id,
+            "agent_id": self.agent_id,
+            "agent_name": self.agent_name,
+            "task_id": self.task_id,
+            "status": self.status,
+            "text": self.text,
+            "records": self.records,
+        }
+
+
+class _ChildFold:
+    __slots__ = ("answer", "progress", "records", "source")
+
+    def __init__(self, source: dict[str, Any]) -> None:
+        self.source = source
+        self.progress = Progress()
+        self.answer = ""
+        self.records = 0
+
+    def child(self) -> Child:
+        source = self.source
+        return Child(
+            source.get("run_id"),
+            source["agent_id"],
+            source["agent_name"],
+            source.get("task_id"),
+            self.progress.status,
+            self.progress.streamed.text or self.answer,
+            self.records,
+        )
+
+
+class Children:
+    """The children of one run, folded in logical order."""
+
+    __slots__ = ("_folds",)
+
+    def __init__(self) -> None:
+        self._folds: dict[tuple[str | None, str, str | None], _ChildFold] = {}
+
+    def record(self, source: dict[str, Any], event: dict[str, Any]) -> None:
+        """Take a stream record that has a source."""
+        key = (source.get("run_id"), source["agent_id"], source.get("task_id"))
+        fold = self._folds.get(key)
+        if fold is None:
+            fold = self._folds[key] = _ChildFold(source)
+        fold.source = source
+        fold.records += 1
+        kind = event["kind"]
+        fold.progress.record(kind, event)
+        if kind == "model_response":
+            fold.answer = response_text(event["response"])
+        elif kind == "model_request":
+            fold.answer = ""
+
+    def listed(self) -> tuple[Child, ...]:
+        """List the children in the order of their first records."""
+        return tuple(fold.child() for fold in self._folds.values())
+
+
+def response_text(response: dict[str, Any]) -> str:
+    """Join the text parts of a model response; parts of other shapes have no text."""
+    return "".join(
+        part["text"]
+        for part in response["parts"]
+        if part["kind"] in TEXT_PARTS and isinstance(part.get("text"), str)
+    )

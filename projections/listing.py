@@ -1,0 +1,200 @@
+"""Lists of runs and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from journal.codec import RecordedEvent
+from journal.errors import BrokenBase, CorruptEvent, UnknownEvent
+from journal.events import SessionRunAdded, SessionSaved
+from journal.ids import Version
+from journal.reader import Reader
+from journal.times import format_time
+from projections.fold import fold_run
+from projections.order import anchored
+from projections.reading import HasReader
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run, as far as the journal holds it."""
+
+    run_id: str
+    session_id: str | None = None
+    """None only when the run cannot be read."""
+    conversation_id: str | None = None
+    status: str | None = None
+    """None until something tells it."""
+    opened_at: int | None = None
+    """Microseconds since the epoch at which its first event was recorded."""
+    updated_at: int | None = None
+    """Microseconds since the epoch at which its last event, by arrival, was recorded."""
+    events: int = 0
+    messages: int = 0
+    step: int = 0
+    checkpoint_id: str | None = None
+    """Its last checkpoint in logical order."""
+    error: str | None = None
+    """Why it cannot be read; then nothing else is known but the id and what came before."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the `runjournal.run` object that `runjournal runs --json` prints."""
+        return {
+            "schema": "runjournal.run",
+            "schema_version": 1,
+            "run_id": self.run_id,
+            "session_id": self.session_id,
+            "conversation_id": self.conversation_id,
+            "status": self.status,
+            "opened_at": _time(self.opened_at),
+            "updated_at": _time(self.updated_at),
+            "events": self.events,
+            "messages": self.messages,
+            "step": self.step,
+            "checkpoint_id": self.checkpoint_id,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session, as far as the journal holds it."""
+
+    session_id: str
+    status: str | None = None
+    """Of its session record; None when the host saved none."""
+    title: str | None = None
+    runs: tuple[str, ...] = ()
+    """Ids of its runs, in the order in which they were opened."""
+    created_at: int | None = None
+    """Microseconds since the epoch at which its first event was recorded."""
+    updated_at: int | None = None
+    """Microseconds since the epoch at which its last event, or one of a run, was recorded."""
+    error: str | None = None
+    """Why it cannot be read; then nothing else is known but the id."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the `runjournal.session` object that `runjournal sessions --json` prints."""
+        return {
+            "schema": "runjournal.session",
+            "schema_version": 1,
+            "session_id": self.session_id,
+            "status": self.status,
+            "title": self.title,
+            "runs": list(self.runs),
+            "created_at": _time(self.created_at),
+            "updated_at": _time(self.updated_at),
+            "error": self.error,
+        }
+
+
+def list_runs(
+    journal: HasReader,
+    session: str | None = None,
+    status: str | None = None,
+    limit: int | None = None,
+) -> Iterator[RunSummary]:
+    """List runs, newest first by their first event.
+
+    A run that cannot be read is listed with its error; it matches no status.
+
+    Args:
+        session: only runs of this session.
+        status: only runs that are now in this status.
+        limit: at most this many.
+    """
+    if limit is not None and limit < 1:
+        return
+    found = 0
+    for run_id in journal.reader.run_ids():
+        summary = _run(journal.reader, run_id, session)
+        if summary is None or (status is not None and summary.status != status):
+            continue
+        yield summary
+        found += 1
+        if found == limit:
+            return
+
+
+def list_sessions(journal: HasReader) -> Iterator[SessionSummary]:
+    """List sessions, newest first by their first event.
+
+    A session that cannot be read is listed with its error.
+    """
+    for session_id in journal.reader.session_ids():
+        yield _session(journal.reader, session_id)
+
+
+def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
+    head = reader.head(run_id)
+    opened: RecordedEvent | None = None
+    try:
+        opened = next(reader.run_events(run_id, upto=Version(1)))
+        if session is not None and opened.data.get("session_id") != session:
+            return None
+        fold = fold_run(lambda: anchored(reader.run_events(run_id, upto=head)))
+        updated_at = _last_recorded(reader, run_id, head)
+    except (CorruptEvent, UnknownEvent) as error:
+        return RunSummary(
+            run_id,
+            session_id=None if opened is None else opened.data.get("session_id"),
+            opened_at=None if opened is None else opened.recorded_at,
+            events=head,
+            error=error.message,
+        )
+    checkpoint = fold.checkpoint
+    return RunSummary(
+        run_id,
+        fold.session_id,
+        fold.conversation_id,
+        fold.progress.status,
+        opened.recorded_at,
+        updated_at,
+        head,
+        fold.messages.count,
+        fold.progress.step,
+        None if checkpoint is None else checkpoint.data["checkpoint_id"],
+    )
+
+
+def _session(reader: Reader, session_id: str) -> SessionSummary:
+    saved: RecordedEvent | None = None
+    created_at = None
+    updated_at = 0
+    runs = []
+    try:
+        for event in reader.session_events(session_id):
+            if created_at is None:
+                created_at = event.recorded_at
+            updated_at = max(updated_at, event.recorded_at)
+            if event.name == SessionSaved.NAME:
+                saved = event
+            elif event.name == SessionRunAdded.NAME:
+                runs.append(event.data["run_id"])
+        record = {} if saved is None else reader.document(saved)
+    except (BrokenBase, CorruptEvent) as error:
+        return SessionSummary(session_id, error=error.message)
+    for run_id in runs:
+        updated_at = max(updated_at, _updated(reader, run_id))
+    return SessionSummary(
+        session_id, record.get("status"), record.get("title"), tuple(runs), created_at, updated_at
+    )
+
+
+def _updated(reader: Reader, run_id: str) -> int:
+    head = reader.head(run_id)
+    try:
+        return _last_recorded(reader, run_id, head) if head else 0
+    except CorruptEvent:
+        return 0  # `list_runs` tells of it
+
+
+def _last_recorded(reader: Reader, run_id: str, head: Version) -> int:
+    [last] = reader.run_events(run_id, after=Version(head - 1), upto=head)
+    return last.recorded_at
+
+
+def _time(microseconds: int | None) -> str | None:
+    return None if microseconds is None else format_time(microseconds)

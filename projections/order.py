@@ -1,0 +1,78 @@
+"""Logical order: where each event of a run stands, whatever the order of arrival.
+
+A record's anchor is its sequence; a checkpoint's is its stream cursor; that of anything else
+is the largest anchor among lower versions, or -1. The order is by anchor, records before
+others, then by version. It is total, and an event's place in it never changes: what arrives
+later takes its own place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from journal.codec import RecordedEvent
+from journal.errors import CorruptEvent
+from journal.events import CheckpointTaken, StreamRecorded
+
+BEFORE_RECORDS = -1
+"""Anchor of what came before the first record."""
+
+RECORD_RANK = 0
+FACT_RANK = 1
+
+
+class Entry(NamedTuple):
+    """An event with its place; entries compare in logical order."""
+
+    anchor: int
+    """A sequence, or -1 before the first."""
+    rank: int
+    """0 for a stream record, 1 for anything else: records come first at an anchor."""
+    version: int
+    """Distinct within a run, so that comparing never goes further."""
+    event: RecordedEvent
+
+
+Bound = tuple[int, int, int]
+"""The first three members of an entry: an exclusive bound in logical order."""
+
+
+def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
+    """Give a run's events their places.
+
+    Args:
+        events: from the run's first event on, in version order, none left out.
+
+    Yields:
+        Entries in the order of arrival.
+
+    Raises:
+        CorruptEvent: a stream record without a sequence or a kind.
+    """
+    largest = BEFORE_RECORDS
+    make = tuple.__new__  # Entry(...) takes twice as long, and this is the hot path
+    for event in events:
+        name = event.name
+        rank = FACT_RANK
+        anchor = largest
+        if name == StreamRecorded.NAME:
+            rank = RECORD_RANK
+            try:
+                record = event.data["record"]
+                anchor = record["sequence"]
+                record["event"]["kind"]
+            except (KeyError, TypeError) as error:
+                raise misshapen(event, error) from error
+        elif name == CheckpointTaken.NAME:
+            cursor = event.data.get("stream_cursor")
+            if cursor is not None:
+                anchor = cursor
+        if anchor > largest:  # noqa: PLR1730 - the hot path, and max() takes twice as long
+            largest = anchor
+        yield make(Entry, (anchor, rank, event.version, event))
+
+
+def misshapen(event: RecordedEvent, error: Exception) -> CorruptEvent:
+    """Make the error for an event whose JSON lacks what its name promises."""
+    return CorruptEvent(event.stream, event.version, f"not a {event.name}: {error!r}")

@@ -1,0 +1,89 @@
+"""What the current model request streamed so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PartialToolCall:
+    """A tool call whose arguments the model streams."""
+
+    index: int
+    """Index of its part in the response."""
+    name: str | None
+    """Tool name, once streamed."""
+    arguments_text: str
+    """The arguments' text so far; often not yet JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of `runjournal.view`."""
+        return {"index": self.index, "name": self.name, "arguments_text": self.arguments_text}
+
+
+@dataclass(slots=True)
+class _Call:
+    name: str | None = None
+    arguments: list[str] = field(default_factory=list)
+
+
+class Streamed:
+    """The text, thinking and tool calls streamed since the last model request.
+
+    They stay after the response, until the next request or a custom `model_stream_resume`.
+    A `final_result` never counts: the response record follows it.
+    """
+
+    __slots__ = ("_calls", "_text", "_thinking")
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._calls: dict[int, _Call] = {}
+
+    def restart(self) -> None:
+        """Forget it all: the model is asked again."""
+        self._text = []
+        self._thinking = []
+        self._calls = {}
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Take the event of a `model_stream` record."""
+        kind = event["kind"]
+        if kind == "part_delta":
+            delta = event["delta_kind"]
+            if delta == "text":
+                self._text.append(event["text"])
+            elif delta == "thinking":
+                self._thinking.append(event["text"])
+            elif delta == "tool_call_arguments":
+                self._call(event["index"]).arguments.append(event["arguments_delta"])
+            elif delta == "tool_call_name":
+                self._call(event["index"]).name = event["name"]
+        elif kind == "part_start" and event["part_kind"] == "tool_call":
+            self._call(event["index"])
+
+    def _call(self, index: int) -> _Call:
+        call = self._calls.get(index)
+        if call is None:
+            call = self._calls[index] = _Call()
+        return call
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._text)
+
+    @property
+    def thinking(self) -> str:
+        """The thinking so far."""
+        return "".join(self._thinking)
+
+    @property
+    def partial_tool_calls(self) -> tuple[PartialToolCall, ...]:
+        """The tool calls so far, in the order in which they began."""
+        return tuple(
+            PartialToolCall(index, call.name, "".join(call.arguments))
+            for index, call in self._calls.items()
+        )

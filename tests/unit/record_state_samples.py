@@ -1,0 +1,136 @@
+"""One full sample of each record that a run's state is made of."""
+
+USAGE = {
+    "requests": 1,
+    "input_tokens": 20,
+    "output_tokens": 3,
+    "total_tokens": 2**64 - 1,
+    "cache_write_tokens": 4,
+    "cache_read_tokens": 5,
+    "tool_calls": 6,
+    "cache_write_1h_tokens": 7,
+    "other_tokens": 1.0,
+}
+TRACE = {
+    "trace_id": "t",
+    "span_id": "s",
+    "parent_span_id": "p",
+    "trace_state": "",
+    "metadata": {"flags": None},
+}
+CALL = {"id": "call 1", "name": "", "arguments": None, "x": -0.0}
+RETURN = {
+    "tool_call_id": "call 1",
+    "name": "read",
+    "content": None,
+    "is_error": False,
+    "metadata": {"control_flow": "call_deferred"},
+    "app_value": [1],
+    "user_content": "text",
+    "private_metadata": {"a": {"b": None}},
+}
+RESPONSE = {
+    "parts": [
+        {"kind": "text", "text": "hello"},
+        {"kind": "tool_call", **CALL},
+        {"kind": "provider_tool_call", "call": {}},
+        {"kind": "of tomorrow", "index": True},
+    ],
+    "usage": USAGE,
+    "model_name": "m",
+    "provider": {"name": "p"},
+    "finish_reason": "stop",
+    "timestamp": "2026-11-29T20:44:38.571306Z",
+    "run_id": "r",
+    "conversation_id": "c",
+    "metadata": {},
+}
+REQUEST = {
+    "kind": "request",
+    "parts": [
+        {"kind": "user_prompt", "content": [{"kind": "text", "text": "hi"}]},
+        {"kind": "tool_return", **RETURN},
+        {"kind": "of tomorrow"},
+    ],
+    "timestamp": "2026-11-29T20:44:38.571306Z",
+    "instructions": "be brief",
+    "run_id": "r",
+    "conversation_id": "c",
+    "metadata": {"model_config": 1},
+}
+MESSAGES = [REQUEST, {"kind": "response", **RESPONSE}, {"kind": "of tomorrow", "parts": 5}]
+STATE = {
+    "run_id": "r",
+    "conversation_id": "c",
+    "message_history": MESSAGES,
+    "usage": USAGE,
+    "run_step": 3,
+    "status": "waiting",
+    "output": "done",
+    "structured_output": [None],
+    "latest_response": RESPONSE,
+    "pending_tool_calls": [CALL],
+    "pending_tool_returns": [RETURN],
+    "pending_approval_tool_returns": [RETURN],
+    "deferred_tool_returns": [RETURN],
+    "idle_messages": ["still there?"],
+    "parent_run_id": "r0",
+    "parent_task_id": "task",
+    "metadata": {"context_revision": "7", "environment_ref": 7},
+    "copy": "a key that is a method's name",
+}
+EVIDENCE = {
+    "node": "tool_return",
+    "status": "waiting",
+    "run_step": 3,
+    "cursor": {
+        "model_request_attempt": 3,
+        "tool_call_batch_id": "tool_batch_3",
+        "output_validation_attempt": 0,
+        "stream_cursor": 40,
+        "message_cursor": 3,
+    },
+    "usage": USAGE,
+    "context_revision": "7",
+    "environment_ref": "env",
+    "pending_approval_count": 1,
+    "deferred_tool_count": 1,
+    "trace_context": TRACE,
+    "metadata": {"a": 1},
+}
+CHECKPOINT = {
+    "checkpoint_id": "k 1/ü",
+    "run_id": "r",
+    "conversation_id": "c",
+    "node": "tool_return",
+    "run_step": 3,
+    "resume": EVIDENCE,
+    "state": STATE,
+    "metadata": {"trace_id": None, "span_id": None},
+    "model_config": {"strict": False},
+}
+CONTEXT = {
+    "agent_id": "main",
+    "run_id": "affinity",
+    "session_id": "affinity",
+    "parent_run_id": "r0",
+    "parent_task_id": "task",
+    "conversation_id": "c",
+    "message_history": MESSAGES,
+    "pending_tool_returns": [RETURN],
+    "subagent_history": {"worker": MESSAGES},
+    "user_prompts": [{"kind": "text", "text": "hi"}],
+    "previous_assistant_response_reference": "ref",
+    "steering_messages": ["faster"],
+    "handoff_message": "over to you",
+    "usage": USAGE,
+    "state": {"domains": {}},
+    "message_bus": {},
+    "trace_snapshot": TRACE,
+    "metadata": {
+        "starweaver.durable_session_id": "s",
+        "starweaver.durable_run_id": "r",
+    },
+    "extra": {},
+    "model_config": {"capabilities": []},
+}
