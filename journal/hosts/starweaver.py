@@ -1,0 +1,219 @@
+"""The journal as session store of the Starweaver agent runtime.
+
+    async with graceful_shutdown():
+        runtime = create_agent_runtime(
+            model=model, session_store=JournalSessionStore(journal), durable_session_id="s1"
+        )
+        async for event in record(runtime.stream("Hello")):
+            ...
+
+Needs the extra `starweaver`. The records are described in the runtime's own documentation and,
+as far as the journal reads them, in `journal.records`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakValueDictionary
+
+from journal.codec import RecordedEvent
+from journal.errors import RunNotFound, SessionNotFound
+from journal.events import CheckpointTaken
+from journal.journal import Journal
+from journal.run import Run
+from journal.times import format_time
+from projections.order import anchored
+
+try:
+    from starweaver import AgentRun, SessionStore, StreamEvent
+    from starweaver.errors import StateError
+except ImportError as missing:
+    raise ImportError(
+        "journal.hosts.starweaver needs pip install 'runjournal[starweaver]'"
+    ) from missing
+
+SETTLE_SECONDS = 0.1
+"""How long the runtime's threads get to finish before the event loop closes."""
+
+_open_runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
+"""Runs that a store of this process is writing, by run id: how `record` finds its journal."""
+
+
+class JournalSessionStore:
+    """A session store that journals what the runtime hands it.
+
+    Give it to `create_agent_runtime(session_store=..., durable_session_id=...)`. It has the
+    methods that a run needs, all synchronous: the runtime calls those at once, from threads
+    of its own, and waits for them, so that nothing goes on before it is durable.
+
+    A failure reaches the host as the runtime's `AgentError`, which quotes the journal's text.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._runs: dict[str, Run] = {}
+
+    def to_native(self) -> Any:
+        """Adapt this store for the runtime; called by `create_agent_runtime` inside a loop."""
+        return SessionStore.to_native(self)
+
+    def load_session(self, session_id: str) -> dict[str, Any]:
+        """Give the session record saved last.
+
+        Its `state` is that before the session's last run; the state after a run is the
+        context state of the run's evidence.
+
+        Raises:
+            StateError: "unknown session"; the runtime then saves one.
+        """
+        try:
+            session = self._journal.session_record(session_id)
+        except SessionNotFound:
+            session = None
+        if session is None:
+            raise StateError(f"unknown session: {session_id}")
+        return session
+
+    def save_session(self, record: dict[str, Any]) -> None:
+        """Record the session."""
+        self._journal.save_session(record)
+
+    def commit_checkpoint(self, session_id: str, checkpoint: dict[str, Any]) -> None:
+        """Record a checkpoint; the first one of a run opens the run."""
+        run_id = checkpoint["run_id"]
+        run = self._runs.get(run_id)
+        if run is None or run.session_id != session_id:
+            run = self._journal.run(
+                run_id, session_id=session_id, conversation_id=checkpoint["conversation_id"]
+            )
+            self._runs[run_id] = _open_runs[run_id] = run
+        run.checkpoint(checkpoint)
+
+    def load_run(self, session_id: str, run_id: str) -> dict[str, Any]:
+        """Give the run record committed last, with the latest checkpoint in logical order.
+
+        Raises:
+            StateError: "unknown run", also while the run goes on.
+        """
+        record = self._record(session_id, run_id)
+        checkpoints = self._checkpoints(run_id)
+        if not checkpoints:
+            return record
+        last = checkpoints[-1]
+        taken = self._journal.reader.document(last)
+        latest = {
+            "checkpoint_id": taken["checkpoint_id"],
+            "run_id": run_id,
+            "sequence": taken["run_step"],
+            "node": taken["node"],
+            "stream_cursor": last.data.get("stream_cursor"),
+            "created_at": format_time(last.recorded_at),
+            "metadata": taken.get("metadata", {}),
+        }
+        return {**record, "latest_checkpoint": latest}
+
+    def load_checkpoints(self, session_id: str, run_id: str) -> list[dict[str, Any]]:
+        """Give the run's checkpoints in logical order.
+
+        Raises:
+            StateError: "unknown run", also while the run goes on: the runtime would hand
+                every checkpoint it is given here back in its evidence.
+        """
+        self._record(session_id, run_id)
+        return [self._journal.reader.document(event) for event in self._checkpoints(run_id)]
+
+    def commit_run_evidence(self, commit: dict[str, Any]) -> dict[str, Any]:
+        """Record a run's evidence, all or nothing, and give the run record back.
+
+        Raises:
+            StateError: the runtime was made with a stream archive or a replay log.
+        """
+        if any((commit.get("publication_targets") or {}).values()):
+            raise StateError(
+                "the journal keeps no outbox of stream publications: create the runtime without "
+                "stream_archive and replay_event_log"
+            )
+        self._journal.commit_run_evidence(commit)
+        run = commit["run"]
+        # Not released: a live stream may still hand over records that the evidence holds too.
+        self._runs.pop(run["run_id"], None)
+        return self.load_run(run["session_id"], run["run_id"])
+
+    def pending_stream_publications(self, _session_id: str) -> list[dict[str, Any]]:
+        """Give none: evidence that wants to be published is refused."""
+        return []
+
+    def claim_hitl_resume(self, claim: dict[str, Any]) -> None:
+        """Record a claim to resume a waiting run."""
+        self._journal.claim_resume(claim)
+
+    def release_hitl_resume_claim(self, _session_id: str, run_id: str, claim_id: str) -> None:
+        """Record that a claim was given back."""
+        self._journal.release_resume(run_id, claim_id)
+
+    def _record(self, session_id: str, run_id: str) -> dict[str, Any]:
+        try:
+            record = self._journal.run_record(run_id)
+        except RunNotFound:
+            record = None
+        if record is None or record["session_id"] != session_id:
+            raise StateError(f"unknown run: {session_id}:{run_id}")
+        return record
+
+    def _checkpoints(self, run_id: str) -> list[RecordedEvent]:
+        entries = sorted(anchored(self._journal.reader.run_events(run_id)))
+        return [entry.event for entry in entries if entry.event.name == CheckpointTaken.NAME]
+
+
+async def record(run: AgentRun) -> AsyncIterator[StreamEvent]:
+    """Journal a run's stream records as they pass.
+
+    The journal is the one of the run's `JournalSessionStore`, which learns of the run with
+    its first checkpoint; the few records before that are held back until then.
+
+    Args:
+        run: from `runtime.stream(...)`.
+
+    Yields:
+        The same items; each is durable by then.
+
+    Raises:
+        StateError: the runtime has no `JournalSessionStore`.
+        JournalError: a record was not journaled; the run itself goes on.
+    """
+    held: list[StreamEvent] = []
+    journaled: Run | None = None
+    async for event in run:
+        held.append(event)
+        if journaled is None:
+            journaled = _open_runs.get(str(held[0].run_id))
+        if journaled is not None:
+            await asyncio.to_thread(journaled.append_many, [item.raw for item in held])
+            for item in held:
+                yield item
+            held.clear()
+        elif event.kind == "checkpoint":
+            # The runtime streams this only after the store has taken the checkpoint.
+            raise StateError(
+                f"run {held[0].run_id} is not journaled: give create_agent_runtime a "
+                "session_store=JournalSessionStore(journal)"
+            )
+
+
+@asynccontextmanager
+async def graceful_shutdown() -> AsyncIterator[None]:
+    """Let the runtime's threads finish before the event loop closes.
+
+    A process that ends right after a run may abort with exit code 134: threads of the
+    runtime still call into Python while the interpreter shuts down. Put the block around
+    everything that uses a runtime, as the last thing in the loop.
+    """
+    try:
+        yield
+    finally:
+        gc.collect()
+        await asyncio.sleep(SETTLE_SECONDS)
