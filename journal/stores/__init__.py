@@ -1,0 +1,42 @@
+"""Storage engines: where events are kept, behind one interface."""
+
+from __future__ import annotations
+
+import os
+
+from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
+from journal.stores.location import MemoryLocation, parse_location
+
+__all__ = ["Identity", "NewEvent", "Store", "StoredEvent", "open_store"]
+
+
+def open_store(
+    location: str | os.PathLike[str], *, create: bool, busy_timeout: float = 5.0
+) -> Store:
+    """Open the store at a location.
+
+    Args:
+        location: a path, `sqlite:///path`, `sqlite:////absolute/path`, or `memory://`, which
+            is empty each time.
+        create: make the file where there is none, and insist on being allowed to write it.
+            False never creates anything, and opens what cannot be written for reading.
+        busy_timeout: seconds to wait for another writer before `JournalBusy`.
+
+    Raises:
+        InvalidLocation: the location names no storage engine of ours.
+        JournalNotFound: there is no file, and `create` is False.
+        NotAJournal: a directory, an empty file while `create` is False, something else.
+        NewerFormat: written by a newer runjournal.
+        GuardsMissing: the file's schema is not the one the journal wrote.
+        StorageFailed: no permission, no such directory, an I/O error.
+        JournalBusy: others kept it locked for longer than the wait.
+    """
+    # An engine is imported when it is used: not every command opens a journal.
+    parsed = parse_location(location)
+    if isinstance(parsed, MemoryLocation):
+        from journal.stores.memory import open_memory  # noqa: PLC0415
+
+        return open_memory()
+    from journal.stores.sqlite import open_sqlite  # noqa: PLC0415
+
+    return open_sqlite(parsed.path, create=create, busy_timeout=busy_timeout)

@@ -1,0 +1,167 @@
+"""The in-memory engine: a journal that lives as long as its process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+from typing import cast
+
+from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
+
+from journal.errors import IdentityTaken, VersionConflict
+from journal.ids import Position, StreamId, Version
+from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores.recorder import EventRecorder, RecorderEvent
+from journal.stores.recorder_store import RecorderStore
+
+
+class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
+    """Keeps events in the library's lists, under the rules of the journal file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._versions: dict[tuple[str, Identity], Version] = {}
+        self._last_time = 0
+
+    def append_events(self, events: Sequence[NewEvent], now: int) -> tuple[Position, int]:
+        """Store all events or none."""
+        with self._database_lock:
+            self._refuse_wrong_versions(events)
+            versions = self._refuse_taken_identities(events)
+            recorded_at = max(now, self._last_time)
+            first = len(self._stored_events) + 1
+            self._update_table(
+                [
+                    RecorderEvent(
+                        originator_id=event.stream,
+                        originator_version=event.version,
+                        topic=event.name,
+                        state=bytes(event.data),
+                        identity=event.identity,
+                        recorded_at=recorded_at,
+                    )
+                    for event in events
+                ]
+            )
+            self._versions |= versions
+            self._last_time = recorded_at
+        self._notify_listeners()
+        return Position(first), recorded_at
+
+    def head(self, stream: StreamId) -> Version:
+        """Tell the last version of a stream, 0 where it has none."""
+        with self._database_lock:
+            return self._head(stream)
+
+    def read_stream(  # noqa: PLR0913 - a range, a filter and a direction
+        self,
+        stream: StreamId,
+        *,
+        after: Version,
+        upto: Version | None,
+        names: Collection[str] | None,
+        newest_first: bool,
+        limit: int,
+    ) -> list[StoredEvent]:
+        """Read one page of a stream by version."""
+        with self._database_lock:
+            head = self._head(stream)
+            last = head if upto is None else min(upto, head)
+            versions = range(max(after, 0) + 1, last + 1)
+            index = self._stored_events_index.get(stream, {})
+            places = (index[v] for v in (reversed(versions) if newest_first else versions))
+            return self._page(places, names, limit)
+
+    def read_positions(
+        self,
+        *,
+        after: Position,
+        upto: Position | None = None,
+        names: Collection[str] | None = None,
+        limit: int,
+    ) -> list[StoredEvent]:
+        """Read one page of the whole journal by position."""
+        with self._database_lock:
+            last = len(self._stored_events)
+            places = range(max(after, 0), last if upto is None else min(upto, last))
+            return self._page(places, names, limit)
+
+    def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
+        """Find the event of this identity in a stream."""
+        with self._database_lock:
+            version = self._versions.get((stream, identity))
+            return None if version is None else self._at(self._stored_events_index[stream][version])
+
+    def streams(
+        self, *, prefix: str, before: Position | None, limit: int
+    ) -> list[tuple[StreamId, Position]]:
+        """List streams and the positions of their first events, positions descending."""
+        with self._database_lock:
+            found = (
+                (StreamId(stream), Position(index[1] + 1))
+                for stream, index in reversed(self._stored_events_index.items())
+                if stream.startswith(prefix) and (before is None or index[1] + 1 < before)
+            )
+            return list(islice(found, limit))
+
+    def close(self) -> None:
+        """Leave the events to whoever still holds the recorder."""
+
+    def _head(self, stream: str) -> Version:
+        return Version(len(self._stored_events_index.get(stream, ())))
+
+    def _page(
+        self, places: Iterable[int], names: Collection[str] | None, limit: int
+    ) -> list[StoredEvent]:
+        found = (
+            self._at(place)
+            for place in places
+            if names is None or self._stored_events[place].topic in names
+        )
+        return list(islice(found, limit))
+
+    def _at(self, place: int) -> StoredEvent:
+        event = cast("RecorderEvent", self._stored_events[place])
+        return StoredEvent(
+            Position(place + 1),
+            StreamId(str(event.originator_id)),
+            Version(event.originator_version),
+            event.topic,
+            event.recorded_at or 0,
+            event.state,
+        )
+
+    def _refuse_wrong_versions(self, events: Sequence[NewEvent]) -> None:
+        heads: dict[str, Version] = {}
+        for event in events:
+            head = heads.get(event.stream, self._head(event.stream))
+            if event.version != head + 1:
+                raise VersionConflict(event.stream, event.version - 1, head)
+            heads[event.stream] = event.version
+
+    def _refuse_taken_identities(
+        self, events: Sequence[NewEvent]
+    ) -> dict[tuple[str, Identity], Version]:
+        versions: dict[tuple[str, Identity], Version] = {}
+        for event in events:
+            if event.identity is None:
+                continue
+            key = (event.stream, event.identity)
+            holder = self._versions.get(key) or versions.get(key)
+            if holder:
+                raise IdentityTaken(event.stream, event.version - 1, holder, event.identity)
+            versions[key] = event.version
+        return versions
+
+
+class MemoryFactory(POPOFactory):
+    """Makes recorders that keep journal events in memory, each its own."""
+
+    def application_recorder(self) -> MemoryEventRecorder:
+        """Make an empty recorder."""
+        return MemoryEventRecorder()
+
+
+def open_memory() -> RecorderStore:
+    """Open an empty journal in memory."""
+    return RecorderStore(MemoryFactory(None).application_recorder(), "memory://")

@@ -1,0 +1,146 @@
+"""The journal's store on top of a recorder, the same for every engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+
+from journal.errors import InvalidRecord, JournalClosed, JournalForked
+from journal.ids import Position, StreamId, Version
+from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores.recorder import EVERYTHING, EventRecorder
+
+
+class RecorderStore:
+    """A `journal.stores.interface.Store` that keeps its events in a recorder.
+
+    It checks what comes in, and that the store is open and still in its own process; the
+    recorder does the rest and raises the journal's errors itself.
+    """
+
+    def __init__(self, recorder: EventRecorder, location: str) -> None:
+        self._recorder = recorder
+        self._location = location
+        self._process = os.getpid()
+        self._closed = False
+
+    @property
+    def location(self) -> str:
+        """Where the events are, for messages: a path or `memory://`."""
+        return self._location
+
+    def append(self, events: Sequence[NewEvent], *, now: int) -> Sequence[StoredEvent]:
+        """Store all events or none; see `Store.append`.
+
+        Raises:
+            IdentityTaken: a `VersionConflict` whose cause is the identity.
+            InvalidRecord: a text SQL cannot hold, or an identity outside 64 bits.
+        """
+        self._must_be_open()
+        if not events:
+            raise ValueError("append needs at least one event")
+        for event in events:
+            _must_be_storable(event)
+        first, recorded_at = self._recorder.append_events(events, now)
+        return [
+            StoredEvent(
+                Position(position),
+                event.stream,
+                event.version,
+                event.name,
+                recorded_at,
+                event.data,
+            )
+            for position, event in enumerate(events, first)
+        ]
+
+    def head(self, stream: StreamId) -> Version:
+        """Tell the last version of a stream; 0 where it has no event."""
+        self._must_be_open()
+        return self._recorder.head(stream) if _is_text(stream) else Version(0)
+
+    def read_stream(  # noqa: PLR0913 - a range, a filter and a direction
+        self,
+        stream: StreamId,
+        *,
+        after: Version = Version(0),
+        upto: Version | None = None,
+        names: Collection[str] | None = None,
+        newest_first: bool = False,
+        limit: int = 1000,
+    ) -> Sequence[StoredEvent]:
+        """Read one page of a stream by version; see `Store.read_stream`."""
+        self._must_be_open()
+        if limit <= 0 or not _is_text(stream):
+            return []
+        return self._recorder.read_stream(
+            stream,
+            after=Version(min(after, EVERYTHING)),
+            upto=None if upto is None else Version(min(upto, EVERYTHING)),
+            names=names,
+            newest_first=newest_first,
+            limit=limit,
+        )
+
+    def read_all(
+        self, *, after: Position = Position(0), limit: int = 1000
+    ) -> Sequence[StoredEvent]:
+        """Read one page of the whole journal by position; see `Store.read_all`."""
+        self._must_be_open()
+        if limit <= 0:
+            return []
+        return self._recorder.read_positions(after=Position(min(after, EVERYTHING)), limit=limit)
+
+    def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
+        """Find the event of this identity in a stream."""
+        self._must_be_open()
+        if not (_is_text(stream) and _is_identity(identity)):
+            return None
+        return self._recorder.find(stream, identity)
+
+    def streams(
+        self, *, prefix: str, before: Position | None = None, limit: int = 1000
+    ) -> Sequence[tuple[StreamId, Position]]:
+        """List streams by prefix, newest first; see `Store.streams`."""
+        self._must_be_open()
+        if limit <= 0 or not _is_text(prefix):
+            return []
+        before = None if before is None else Position(min(before, EVERYTHING))
+        return self._recorder.streams(prefix=prefix, before=before, limit=limit)
+
+    def last_position(self) -> Position:
+        """Tell the position of the last event; 0 in an empty store."""
+        self._must_be_open()
+        return Position(self._recorder.max_notification_id() or 0)
+
+    def close(self) -> None:
+        """Release everything; in a forked child it leaves the parent's alone."""
+        self._closed = True
+        self._recorder.close()
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise JournalClosed(self._location)
+        if os.getpid() != self._process:
+            raise JournalForked(self._location, self._process)
+
+
+def _must_be_storable(event: NewEvent) -> None:
+    if not _is_text(event.stream):
+        raise InvalidRecord("stream id", "$", "a lone surrogate, which UTF-8 cannot hold")
+    if event.identity is not None and not _is_identity(event.identity):
+        raise InvalidRecord("identity", "$", "neither 0 to 2^64-1 nor a text UTF-8 can hold")
+
+
+def _is_text(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_identity(identity: Identity) -> bool:
+    return _is_text(identity) if isinstance(identity, str) else 0 <= identity < 2**64
