@@ -61,7 +61,7 @@ def raw_work(folder: Path, rows: list[tuple[Any, ...]], schema: str, batch: int)
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;" + schema)
         db.execute("BEGIN IMMEDIATE")
         stream = rows[0][1]
-        for code in sorted({row[3] for row in rows}):
+        for code in range(1, max(row[3] for row in rows) + 1):
             db.execute("INSERT INTO names VALUES (?, ?)", (code, f"name{code}"))
         db.execute("INSERT INTO streams VALUES (?, 'run:run')", (stream,))
         db.execute("COMMIT")
@@ -86,9 +86,7 @@ def library_work(folder: Path, records: list[bytes], batch: int) -> Callable[[],
         recorder = SQLiteApplicationRecorder(store)
         recorder.create_table()
         for numbers in batches(len(records), batch):
-            events = [
-                StoredEvent("run", n + 1, "stream.recorded.v1", records[n]) for n in numbers
-            ]
+            events = [StoredEvent("run", n + 1, "stream.recorded.v1", records[n]) for n in numbers]
             recorder.insert_events(events)
         store.close()
 

@@ -71,22 +71,23 @@ def write_bundle(
         raise RecordConflict(
             run_id, "evidence commit", earlier[0].version, "$ (SHA-256)", earlier[1], sha256
         )
-    made = [offer for offer in _items(bundle, run_id) if writer.held(offer) is None]
+    made = [
+        offer for offer in _items(bundle, run["session_id"], run_id) if writer.held(offer) is None
+    ]
     rest = {key: value for key, value in bundle.items() if key not in OWN_EVENTS}
     event = RunCommitted(run=run, rest=rest, sha256=sha256)
     made.append(offers.fact(run_stream(run_id), event, "committed"))
     return writer.write([*opening, *made])[-1]
 
 
-def _items(bundle: dict[str, Any], run_id: str) -> list[Offer]:
-    stream = run_stream(run_id)
+def _items(bundle: dict[str, Any], session_id: str, run_id: str) -> list[Offer]:
     made = [offers.record(run_id, item) for item in bundle.get("stream_records") or ()]
     made += [offers.checkpoint(item, run_id) for item in bundle.get("checkpoints") or ()]
     made += [offers.approval(item) for item in bundle.get("approvals") or ()]
     made += [offers.deferred_tool(item) for item in bundle.get("deferred_tools") or ()]
     made += [offers.stream_cursor(run_id, item) for item in bundle.get("stream_cursors") or ()]
     if bundle.get("environment_state") is not None:
-        made.append(offers.environment(stream, bundle["environment_state"]))
+        made.append(offers.environment(session_id, run_id, bundle["environment_state"]))
     if bundle.get("context_state") is not None:
-        made.append(offers.context(stream, bundle["context_state"]))
+        made.append(offers.context(session_id, run_id, bundle["context_state"]))
     return made

@@ -23,7 +23,7 @@ from journal.events import (
     RunSuspended,
     SessionRunAdded,
 )
-from journal.ids import RUN_PREFIX, SESSION_PREFIX, StreamId, Version, run_stream, session_stream
+from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version, run_stream
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.offers import Offer
@@ -140,10 +140,8 @@ def _last(line: Line) -> Offer:
     return _BUILDERS[line["type"]](line)
 
 
-def _stream(line: Line) -> StreamId:
-    if line.get("run_id") is None:
-        return session_stream(line["session_id"])
-    return run_stream(line["run_id"])
+def _owner(line: Line) -> tuple[str, str | None]:
+    return line["session_id"], line.get("run_id")
 
 
 def _fact(line: Line) -> Offer:
@@ -163,8 +161,8 @@ _BUILDERS: dict[str, Callable[[Line], Offer]] = {
     "run": lambda line: offers.run(line["run"]),
     "stream_record": lambda line: offers.record(line["run_id"], line["record"]),
     "checkpoint": lambda line: offers.checkpoint(line["checkpoint"]),
-    "context_state": lambda line: offers.context(_stream(line), line["state"]),
-    "environment_state": lambda line: offers.environment(_stream(line), line["state"]),
+    "context_state": lambda line: offers.context(*_owner(line), line["state"]),
+    "environment_state": lambda line: offers.environment(*_owner(line), line["state"]),
     "approval": lambda line: offers.approval(line["record"]),
     "deferred_tool": lambda line: offers.deferred_tool(line["record"]),
     "stream_cursor": lambda line: offers.stream_cursor(line["run_id"], line["cursor"]),

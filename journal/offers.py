@@ -42,6 +42,7 @@ from journal.records import (
     SESSION_RECORD,
     STREAM_RECORD,
     Record,
+    durable_ids,
     unwrap,
     validate_approval,
     validate_checkpoint,
@@ -162,14 +163,24 @@ def checkpoint(source: Source, run_id: str | None = None) -> Offer:
     )
 
 
-def context(stream: StreamId, source: Source) -> Offer:
-    """Offer an exported context state, kept as it was handed in, enveloped or bare."""
+def context(session_id: str, run_id: str | None, source: Source) -> Offer:
+    """Offer an exported context state, kept as it was handed in, enveloped or bare.
+
+    The durable ids in its metadata, where it has them, must be those it is recorded under.
+    """
     value, raw = read(source, "context state")
     state, _ = unwrap(value, RESUMABLE_STATE)
     validate_context_state(state)
+    for what, claimed, owner in zip(
+        ("session", "run"), durable_ids(state), (session_id, run_id), strict=True
+    ):
+        if claimed is not None and owner is not None and claimed != owner:
+            path = f'$.metadata["starweaver.durable_{what}_id"]'
+            reason = f"{claimed!r}, but the state was given to {what} {owner!r}"
+            raise InvalidRecord("context state", path, reason)
     history = state.get("message_history")
     return Offer(
-        stream,
+        _owned(session_id, run_id),
         ContextExported.NAME,
         value,
         chain=STATE_CHAIN,
@@ -179,12 +190,12 @@ def context(stream: StreamId, source: Source) -> Offer:
     )
 
 
-def environment(stream: StreamId, source: Source) -> Offer:
+def environment(session_id: str, run_id: str | None, source: Source) -> Offer:
     """Offer an exported environment state, kept as it was handed in, enveloped or bare."""
     value, raw = read(source, "environment state")
     validate_environment_state(unwrap(value, ENVIRONMENT_STATE)[0])
     return Offer(
-        stream,
+        _owned(session_id, run_id),
         EnvironmentExported.NAME,
         value,
         chain=ENVIRONMENT_CHAIN,
@@ -275,6 +286,10 @@ def imported(offer: Offer, recorded_at: int | None) -> Offer:
         return replace(offer, fields={**offer.fields, "imported": mark})
     facts = offer.data[:-1] + b"," if offer.data != b"{}" else b"{"
     return replace(offer, data=facts + b'"imported":' + dumps(mark) + b"}")
+
+
+def _owned(session_id: str, run_id: str | None) -> StreamId:
+    return session_stream(session_id) if run_id is None else run_stream(run_id)
 
 
 def _ready(stream: StreamId, event: Event, value: JSON, identity: str | None) -> Offer:

@@ -59,11 +59,11 @@ class Run:
 
     def export_context(self, state: Source) -> Receipt:
         """Record the exported context state; one equal to the last is the same."""
-        return self._write([offers.context(run_stream(self.run_id), state)])[0]
+        return self._write([offers.context(self.session_id, self.run_id, state)])[0]
 
     def export_environment(self, state: Source) -> Receipt:
         """Record the exported environment state; one equal to the last is the same."""
-        return self._write([offers.environment(run_stream(self.run_id), state)])[0]
+        return self._write([offers.environment(self.session_id, self.run_id, state)])[0]
 
     def approval(self, record: Source) -> Receipt:
         """Record an approval: a request while it is pending, else a decision."""

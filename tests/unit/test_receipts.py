@@ -281,3 +281,13 @@ def test_a_released_run_and_a_closed_journal_say_so(journal, run):
         last.append(samples.record(2))
     with pytest.raises(JournalClosed):
         journal.run("r")
+
+
+def test_a_state_that_claims_other_durable_ids_is_refused(journal, run):
+    for key in ("starweaver.durable_session_id", "starweaver.durable_run_id"):
+        with pytest.raises(InvalidRecord, match=key):
+            run.export_context(samples.context(metadata={key: "other"}))
+    ours = {"starweaver.durable_session_id": "s", "starweaver.durable_run_id": "r"}
+    state = samples.context(metadata=ours, session_id="affinity", run_id="affinity")
+    run.export_context(state)
+    assert documents(journal) == [state]

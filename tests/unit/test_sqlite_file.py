@@ -1,0 +1,408 @@
+"""The journal file: how it is made, opened, refused and read by others."""
+
+import multiprocessing
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import tempfile
+import time
+from contextlib import closing, contextmanager
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from journal.errors import (
+    JournalClosed,
+    JournalNotFound,
+    NewerFormat,
+    NotAJournal,
+    StorageFailed,
+    VersionConflict,
+)
+from journal.ids import StreamId, Version
+from journal.stores import NewEvent, open_store, sqlite_schema
+
+NOBODY = 65534
+
+
+def connect(path):
+    return closing(sqlite3.connect(path, isolation_level=None))
+
+
+def event(version=1, stream="run:1", data=b"{}", identity=None):
+    return NewEvent(StreamId(stream), Version(version), "noted.v1", data, identity)
+
+
+def make(path, count=1):
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(version) for version in range(1, count + 1)], now=1)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def shared():
+    """A directory that other users may use, whoever runs the tests."""
+    directory = Path(tempfile.mkdtemp(prefix="runjournal-"))
+    directory.chmod(0o777)
+    yield directory
+    directory.chmod(0o700)
+    shutil.rmtree(directory)
+
+
+@contextmanager
+def without_privileges():
+    """Be a user whom permissions bind; the superuser is not bound."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+def names(directory):
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+class TestMaking:
+    def test_it_says_what_it_is(self, path):
+        make(path)
+        with connect(path) as connection:
+
+            def ask(sql):
+                return connection.execute(sql).fetchall()
+
+            assert ask("PRAGMA application_id") == [(0x52756E4A,)]
+            assert ask("PRAGMA user_version") == [(1,)]
+            assert ask("PRAGMA journal_mode") == [("wal",)]
+            meta = dict(ask("SELECT key, value FROM meta"))
+            assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["journal"])
+            assert 0 <= time.time_ns() // 1000 - meta["created"] < 10**9
+            assert meta["format"] == 1
+
+    def test_only_its_owner_may_read_it(self, path):
+        mask = os.umask(0)
+        try:
+            with closing(open_store(path, create=True)) as store:
+                store.append([event()], now=1)
+                assert names(path.parent) == ["runs.db", "runs.db-shm", "runs.db-wal"]
+                for entry in path.parent.iterdir():
+                    assert stat.S_IMODE(entry.stat().st_mode) == 0o600, entry.name
+        finally:
+            os.umask(mask)
+
+    def test_a_closed_journal_is_one_file(self, path):
+        make(path, 10)
+        assert names(path.parent) == ["runs.db"]
+        with closing(open_store(path, create=False)) as store:
+            assert len(store.read_all()) == 10
+        assert names(path.parent) == ["runs.db"]
+
+    def test_an_empty_file_becomes_a_journal(self, path):
+        path.touch()
+        make(path)
+        with closing(open_store(path, create=False)) as store:
+            assert store.head("run:1") == 1
+
+    @pytest.mark.parametrize("steps", range(len(list(sqlite_schema._statements())) + 1))
+    def test_a_first_open_cut_short_is_completed_by_the_next(self, tmp_path, path, steps):
+        torn = tmp_path / "torn.db"
+        with connect(torn) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA cache_size=1")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in list(sqlite_schema._statements())[:steps]:
+                connection.execute(statement)
+            # What a killed process leaves: the files as they are at this moment.
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{torn}{suffix}", f"{path}{suffix}")
+        with pytest.raises(NotAJournal):
+            open_store(path, create=False)
+        make(path)
+        with closing(open_store(path, create=False)) as store:
+            assert store.head("run:1") == 1
+
+    def test_racing_first_opens_all_succeed(self, tmp_path):
+        racers, rounds = 8, 6
+        context = multiprocessing.get_context("spawn")
+        ready = context.Barrier(racers)
+        processes = [
+            context.Process(target=race, args=(tmp_path, ready, who, rounds))
+            for who in range(racers)
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+        assert [process.exitcode for process in processes] == [0] * racers
+        for at in range(rounds):
+            with closing(open_store(tmp_path / f"{at}.db", create=False)) as store:
+                found = store.read_all()
+                assert [e.position for e in found] == [*range(1, racers + 1)]
+                assert sorted(e.stream for e in found) == [f"run:{who}" for who in range(racers)]
+
+
+def race(directory, ready, who, rounds):
+    for at in range(rounds):
+        ready.wait(60)
+        with closing(open_store(directory / f"{at}.db", create=True, busy_timeout=30)) as store:
+            store.append([event(stream=f"run:{who}")], now=1)
+
+
+class TestRefusing:
+    def test_reading_what_is_not_there_creates_nothing(self, tmp_path):
+        for missing in (tmp_path / "runs.db", tmp_path / "no" / "runs.db"):
+            with pytest.raises(JournalNotFound) as refused:
+                open_store(missing, create=False)
+            assert refused.value.location == str(missing)
+        assert names(tmp_path) == []
+
+    def test_a_missing_directory_is_not_made(self, tmp_path):
+        with pytest.raises(StorageFailed, match="no such file or directory"):
+            open_store(tmp_path / "no" / "runs.db", create=True)
+        assert names(tmp_path) == []
+
+    def test_a_path_through_a_file_leads_nowhere(self, path):
+        path.touch()
+        with pytest.raises(JournalNotFound):
+            open_store(path / "runs.db", create=False)
+        with pytest.raises(StorageFailed, match="not a directory"):
+            open_store(path / "runs.db", create=True)
+
+    def test_a_link_to_nowhere_is_said_to_be_one(self, path):
+        path.symlink_to(path.with_name("gone.db"))
+        with pytest.raises(JournalNotFound):
+            open_store(path, create=False)
+        with pytest.raises(StorageFailed, match="link to nowhere"):
+            open_store(path, create=True)
+
+    def test_a_name_too_long_for_the_file_system(self, tmp_path):
+        for create in (True, False):
+            with pytest.raises(StorageFailed, match="name too long"):
+                open_store(tmp_path / ("x" * 300), create=create)
+
+    def test_an_empty_file_is_no_journal_to_a_reader(self, path):
+        path.touch()
+        with pytest.raises(NotAJournal, match="empty"):
+            open_store(path, create=False)
+        assert path.stat().st_size == 0
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_a_directory(self, path, create):
+        path.mkdir()
+        with pytest.raises(NotAJournal, match="a directory"):
+            open_store(path, create=create)
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_a_pipe(self, path, create):
+        os.mkfifo(path)
+        with pytest.raises(NotAJournal, match="not a regular file"):
+            open_store(path, create=create)
+
+    @pytest.mark.parametrize("create", [True, False])
+    @pytest.mark.parametrize(
+        "content", [b"x", b'{"type":"run"}\n' * 1000, b"SQLite format 3\0", b"\0" * 8192]
+    )
+    def test_a_file_of_another_kind_is_left_alone(self, path, content, create):
+        path.write_bytes(content)
+        with pytest.raises(NotAJournal):
+            open_store(path, create=create)
+        assert path.read_bytes() == content
+
+    @pytest.mark.parametrize("create", [True, False])
+    @pytest.mark.parametrize(
+        "statements",
+        [
+            ["CREATE TABLE events (position)"],
+            ["PRAGMA application_id = 7", "PRAGMA user_version = 1"],
+            ["PRAGMA application_id = 7", "CREATE TABLE other (a)"],
+            ["CREATE VIEW v AS SELECT 1"],
+        ],
+    )
+    def test_another_programs_database_is_left_alone(self, path, statements, create):
+        with connect(path) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        before = path.read_bytes()
+        with pytest.raises(NotAJournal, match="another program"):
+            open_store(path, create=create)
+        assert path.read_bytes() == before
+        assert names(path.parent) == ["runs.db"]
+
+    @pytest.mark.parametrize("create", [True, False])
+    def test_a_newer_format(self, path, create):
+        make(path)
+        with connect(path) as connection:
+            connection.execute("PRAGMA user_version = 2")
+        with pytest.raises(NewerFormat) as refused:
+            open_store(path, create=create)
+        assert (refused.value.found, refused.value.known) == (2, 1)
+
+    def test_a_format_that_never_was(self, path):
+        make(path)
+        with connect(path) as connection:
+            connection.execute("PRAGMA user_version = 0")
+        with pytest.raises(NotAJournal, match="format 0"):
+            open_store(path, create=False)
+
+    def test_an_sqlite_too_old_for_the_tables(self, path, monkeypatch):
+        monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+        with pytest.raises(StorageFailed, match=r"the journal needs 3\.37\.0"):
+            open_store(path, create=True)
+        assert names(path.parent) == []
+
+
+class TestPermissions:
+    def test_a_file_that_may_not_be_read(self, shared):
+        path = make(shared / "runs.db")
+        path.chmod(0o000)
+        with without_privileges():
+            for create in (True, False):
+                with pytest.raises(StorageFailed, match="no permission to read"):
+                    open_store(path, create=create)
+
+    def test_a_directory_that_may_not_be_written(self, shared):
+        shared.chmod(0o555)
+        with without_privileges(), pytest.raises(StorageFailed, match="permission denied"):
+            open_store(shared / "runs.db", create=True)
+
+    @pytest.mark.parametrize(("file", "directory"), [(0o444, 0o777), (0o444, 0o555)])
+    def test_what_may_not_be_written_can_be_read(self, shared, file, directory):
+        path = make(shared / "runs.db", 3)
+        path.chmod(file)
+        shared.chmod(directory)
+        with without_privileges():
+            with closing(open_store(path, create=False)) as store:
+                assert [e.version for e in store.read_stream("run:1")] == [1, 2, 3]
+                assert store.head("run:1") == 3
+                with pytest.raises(StorageFailed, match="open for reading only"):
+                    store.append([event(4)], now=1)
+                assert store.last_position() == 3
+            assert names(shared) == ["runs.db"]
+            with pytest.raises(StorageFailed, match="no permission to write"):
+                open_store(path, create=True)
+
+    def test_a_writable_file_in_a_closed_directory_can_be_read(self, shared):
+        path = make(shared / "runs.db", 3)
+        path.chmod(0o666)
+        shared.chmod(0o555)
+        with without_privileges(), closing(open_store(path, create=False)) as store:
+            assert store.last_position() == 3
+
+    @pytest.mark.parametrize("directory", [0o777, 0o555])
+    def test_a_reader_without_permission_to_write_follows_a_writer(self, shared, directory):
+        path = make(shared / "runs.db", 1)
+        path.chmod(0o644)
+        with closing(open_store(path, create=True)) as writer:
+            writer.append([event(2)], now=1)
+            for entry in shared.iterdir():
+                entry.chmod(0o444)
+            shared.chmod(directory)
+            with without_privileges(), closing(open_store(path, create=False)) as reader:
+                assert reader.last_position() == 2
+                if os.geteuid() != os.getuid():  # the writer may write still
+                    os.seteuid(0)
+                    writer.append([event(3)], now=1)
+                    os.seteuid(NOBODY)
+                    assert reader.last_position() == 3
+            shared.chmod(0o777)
+        assert names(shared) == ["runs.db"]
+
+    def test_a_log_that_needs_recovery_is_not_passed_over(self, shared):
+        path = make(shared / "runs.db")
+        with closing(open_store(path, create=True)) as store:
+            store.append([event(2)], now=1)
+            crashed = shared / "crashed.db"
+            shutil.copy(path, crashed)
+            shutil.copy(f"{path}-wal", f"{crashed}-wal")
+        for entry in shared.iterdir():
+            entry.chmod(0o444)
+        shared.chmod(0o555)
+        with without_privileges(), pytest.raises(StorageFailed, match="unable to open"):
+            open_store(crashed, create=False)
+        shared.chmod(0o777)
+        for entry in shared.iterdir():
+            entry.chmod(0o666)
+        with closing(open_store(crashed, create=False)) as store:
+            assert store.last_position() == 2
+
+
+class TestOpen:
+    def test_a_path_of_odd_characters(self, tmp_path):
+        for name in ("a b.db", "50%41.db", "what?.db", "#1.db", "ü 東京.db", "it's.db", "a&b=c.db"):
+            make(tmp_path / name, 2)
+            with closing(open_store(f"sqlite:///{tmp_path}/{name.replace('?', '')}", create=True)):
+                pass
+            with closing(open_store(tmp_path / name, create=False)) as store:
+                assert store.last_position() == 2
+                assert store.location == str(tmp_path / name)
+
+    def test_a_later_change_of_directory_does_not_matter(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with closing(open_store("runs.db", create=True)) as store:
+            monkeypatch.chdir("/")
+            store.append([event()], now=1)
+            assert store.head("run:1") == 1
+            assert store.location == "runs.db"
+        assert names(tmp_path) == ["runs.db"]
+
+    def test_two_stores_of_a_process_see_each_other(self, path):
+        with (
+            closing(open_store(path, create=True)) as one,
+            closing(open_store(path, create=True)) as two,
+        ):
+            one.append([event(1, identity=1)], now=50)
+            assert two.find("run:1", 1).version == 1
+            assert two.append([event(2)], now=40)[0].recorded_at == 50
+            with pytest.raises(VersionConflict) as lost:
+                one.append([event(1, "run:2"), event(2)], now=60)
+            assert (lost.value.stream, lost.value.expected, lost.value.actual) == ("run:1", 1, 2)
+            one.append([NewEvent(StreamId("run:2"), Version(1), "other.v1", b"2")], now=60)
+            assert [e.name for e in two.read_all()] == ["noted.v1", "noted.v1", "other.v1"]
+            one.close()
+            two.append([event(3)], now=70)
+            assert two.last_position() == 4
+
+    def test_close_leaves_no_connection(self, path):
+        store = open_store(path, create=True)
+        store.append([event()], now=1)
+        store.read_all()
+        store.close()
+        with connect(path) as connection:
+            # Possible only for the sole connection.
+            assert connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+        with pytest.raises(JournalClosed):
+            store.read_all()
+
+    def test_a_journal_taken_out_of_wal_mode_is_put_back(self, path):
+        make(path)
+        with connect(path) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
+        with closing(open_store(path, create=False)) as store:
+            store.append([event(2)], now=1)
+        with connect(path) as connection:
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def test_the_format_page_reads_a_journal_without_this_package(self, path, monkeypatch, capsys):
+        long = b'{"text":"' + b"word " * 100 + b'"}'
+        with closing(open_store(path, create=True)) as store:
+            store.append([event(1, data=b'{"a":1}'), event(1, "run:ü", long, 7)], now=12)
+        page = resources.files("journal.stores").joinpath("FORMAT.md").read_text("utf-8")
+        [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        monkeypatch.chdir(path.parent)
+        used = {}
+        exec(compile(code, "FORMAT.md", "exec"), used)
+        used["database"].close()
+        assert capsys.readouterr().out.splitlines() == [
+            '1 run:1 1 noted.v1 12 {"a":1}',
+            f"2 run:ü 1 noted.v1 12 {long.decode()}",
+        ]
