@@ -80,6 +80,8 @@ class CheckpointTaken(Document):
     """Length of the checkpoint's message history."""
     stream_cursor: int | None = None
     """The checkpoint's own stream cursor: its anchor in the logical order."""
+    trace_context: dict[str, Any] | None = None
+    """The trace context of its evidence, when not empty."""
 
 
 class ContextExported(Document):

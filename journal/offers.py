@@ -159,6 +159,7 @@ def checkpoint(source: Source, run_id: str | None = None) -> Offer:
             "step": value["run_step"],
             "messages": len(state["message_history"]),
             "stream_cursor": resume["cursor"].get("stream_cursor"),
+            "trace_context": resume.get("trace_context") or None,
         },
     )
 

@@ -62,11 +62,10 @@ class RunFold:
         "progress",
         "responses",
         "returned",
-        "run_trace",
         "session_id",
         "tail",
         "tool_calls",
-        "trace_is_later",
+        "trace",
         "usages",
     )
 
@@ -94,11 +93,9 @@ class RunFold:
         self.tool_calls: list[dict[str, Any]] = []
         """Own tool calls after `checkpoint`."""
         self.returned: set[str] = set()
-        """Ids of the tool calls that returned after `checkpoint`."""
-        self.run_trace: dict[str, Any] = {}
-        """Trace context of the latest run record that had one."""
-        self.trace_is_later = False
-        """Tell whether `run_trace` is later than `checkpoint`."""
+        """Ids of all own tool calls that returned; a compacted history may lack them."""
+        self.trace: dict[str, Any] = {}
+        """The latest trace context that was not empty, of a checkpoint or a run record."""
 
 
 def fold_run(read: Callable[[], Iterable[Entry]]) -> RunFold:
@@ -215,8 +212,7 @@ def _checkpoint(fold: RunFold, event: RecordedEvent) -> None:
     fold.usages = []
     fold.tail = []
     fold.tool_calls = []
-    fold.returned = set()
-    fold.trace_is_later = False
+    fold.trace = data.get("trace_context") or fold.trace
     fold.messages.checkpoint(data["messages"], data["step"])
     fold.progress.checkpoint(data["node"], data["status"], data["step"])
     if fold.conversation_id is None:
@@ -231,7 +227,4 @@ def _run_record(fold: RunFold, run: Mapping[str, Any]) -> None:
     error = run.get("terminal_error")
     if error is not None and progress.error is None:
         progress.error = {"error_kind": error["code"], "message": error["message"]}
-    trace = run.get("trace_context")
-    if trace:
-        fold.run_trace = dict(trace)
-        fold.trace_is_later = True
+    fold.trace = run.get("trace_context") or fold.trace

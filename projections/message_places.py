@@ -90,12 +90,18 @@ def _changes(event: RecordedEvent) -> bool:
 
 
 def _choose_epoch(levels: list[_Level], run_id: str, cursor: MessageCursor) -> int:
-    most = {1: 0}
+    """Choose the epoch: the one named, else the latest that grew to so many messages.
+
+    An epoch that began with more, after a compaction, never had so many: it is meant only
+    where it is named, and then its first state is cut.
+    """
+    fewest, most = {1: 0}, {1: 0}
     for level in levels:
+        fewest.setdefault(level.epoch, level.messages)
         most[level.epoch] = max(most.get(level.epoch, 0), level.messages)
     if cursor.epoch is None:
         for epoch in reversed(most):
-            if most[epoch] >= cursor.messages:
+            if fewest[epoch] <= cursor.messages <= most[epoch]:
                 return epoch
         raise CursorOutOfRange(run_id, str(cursor), "message:0", f"message:{max(most.values())}")
     epoch = cursor.epoch

@@ -157,12 +157,5 @@ def build_view(
         environment_state=documents.of(fold.environment),
         approvals=tuple(fold.approvals.values()),
         deferred_tools=tuple(fold.deferred_tools.values()),
-        trace_context=_trace_context(fold, evidence),
+        trace_context=fold.trace,
     )
-
-
-def _trace_context(fold: RunFold, evidence: dict[str, Any] | None) -> dict[str, Any]:
-    own = None if evidence is None else evidence.get("trace_context")
-    if fold.trace_is_later or not own:
-        return fold.run_trace
-    return dict(own)

@@ -3,20 +3,21 @@
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from journal import Journal
 
-CORPUS = Path(__file__).parents[1].parent / "shared" / "corpus"
-
 settings.register_profile(
-    "ci", max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    max_examples=500,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "quick", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "explore", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -26,11 +27,6 @@ def journal(request, tmp_path):
     location = tmp_path / "runs.db" if request.param == "sqlite" else "memory://"
     with Journal.open(location) as opened:
         yield opened
-
-
-@pytest.fixture
-def corpus():
-    return CORPUS
 
 
 @pytest.fixture

@@ -134,7 +134,10 @@ def approval(status="pending", run_id="r", **fields):
         "updated_at": "2026-11-29T20:44:39.179966441Z",
     }
     if status != "pending":
-        made |= {"decision": {"status": status, "decided_at": "2026-11-29T20:50:00Z"}, "revision": 2}
+        made |= {
+            "decision": {"status": status, "decided_at": "2026-11-29T20:50:00Z"},
+            "revision": 2,
+        }
     return made | fields
 
 

@@ -1,13 +1,11 @@
 """Every record that a real runtime handed over is accepted, and comes back unchanged."""
 
-import gzip
-import json
-
 import pytest
 
 from journal import records
 from journal.json_door import equal
 from journal.records import AgentCheckpoint, AgentResumeEvidence, AgentStreamRecord
+from tests.recorded import FILES, lines
 
 CALLS = {
     "save_session": (records.SessionRecord, 0),
@@ -26,35 +24,11 @@ IN_BUNDLE = {
     "stream_cursors": records.StreamCursorRef,
     "publication_targets": records.PublicationTargets,
 }
-FILES = [
-    "approval",
-    "cancel",
-    "deferred",
-    "env",
-    "long",
-    "modelfail",
-    "session",
-    "steer",
-    "stream",
-    "structured",
-    "subagent",
-    "text",
-    "toolerror",
-    "tools",
-]
 
 
-def lines(corpus, name):
-    plain = corpus / f"{name}.jsonl"
-    if plain.exists():
-        return [json.loads(line) for line in plain.read_text("utf-8").splitlines()]
-    with gzip.open(corpus / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def handed(corpus, name):
+def handed(name):
     """Give every record of a file with its model, those inside bundles too."""
-    for call in lines(corpus, name):
+    for call in lines(name):
         if call["op"] not in CALLS:
             continue
         model, place = CALLS[call["op"]]
@@ -67,9 +41,9 @@ def handed(corpus, name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_recorded_call_is_accepted(corpus, name):
+def test_every_recorded_call_is_accepted(name):
     count = 0
-    for model, value in handed(corpus, name):
+    for model, value in handed(name):
         payload, _ = records.unwrap(value, model.SCHEMA) if model.SCHEMA else (value, 1)
         assert model.check(payload) is None
         count += 1
@@ -77,22 +51,22 @@ def test_every_recorded_call_is_accepted(corpus, name):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "long"])
-def test_every_recorded_call_comes_back(corpus, name):
-    for model, value in handed(corpus, name):
+def test_every_recorded_call_comes_back(name):
+    for model, value in handed(name):
         payload, _ = records.unwrap(value, model.SCHEMA) if model.SCHEMA else (value, 1)
         assert equal(model.from_json(value).to_json(), payload)
 
 
-def test_every_live_record_is_accepted_and_comes_back(corpus):
-    live = lines(corpus, "stream.live")
+def test_every_live_record_is_accepted_and_comes_back():
+    live = lines("stream.live")
     assert len(live) == 153
     for value in live:
         assert equal(AgentStreamRecord.from_json(value).to_json(), value)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "long"])
-def test_evidence_built_from_the_state_is_the_runtimes_own(corpus, name):
-    taken = [value for model, value in handed(corpus, name) if model is AgentCheckpoint]
+def test_evidence_built_from_the_state_is_the_runtimes_own(name):
+    taken = [value for model, value in handed(name) if model is AgentCheckpoint]
     assert taken
     for value in taken:
         checkpoint = AgentCheckpoint.from_json(value)

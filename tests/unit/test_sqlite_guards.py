@@ -125,6 +125,13 @@ def test_nothing_stored_is_changed_or_deleted(kept, statement, recursive):
     assert refused(kept, statement, recursive=recursive)
 
 
+def test_a_stream_begins_at_the_position_that_is_its_key(path):
+    with connect(path) as connection:
+        connection.execute("INSERT INTO streams VALUES (5, 'c')")
+        with pytest.raises(sqlite3.IntegrityError, match="key as position"):
+            connection.execute("INSERT INTO events VALUES (4, 5, 1, 1, 0, 100, NULL, x'00')")
+
+
 def test_the_event_in_its_place_is_taken(path):
     with connect(path) as connection:
         connection.execute("INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, 8, x'7b7d')")

@@ -174,6 +174,16 @@ def test_the_point_is_right_before_the_event_that_changes_the_number(compacted):
     assert (fell.cursor.message, fell.cursor.epoch) == (2, 2)
 
 
+def test_an_epoch_that_began_with_more_is_meant_only_where_it_is_named(journal, run):
+    for sequence, messages in enumerate([1, 2, 5, 3, 4]):
+        run.append(samples.record(sequence))
+        run.checkpoint(checkpoint(sequence, messages))
+    assert place(journal, "message:0") == (0, 0, 1, False)
+    assert place(journal, "message:2") == (2, 2, 1, False)
+    assert place(journal, "message:3") == (4, 3, 2, False)
+    assert place(journal, "message:2@2") == (3, 2, 2, True)
+
+
 def test_an_epoch_that_began_with_more_is_cut_where_it_began(compacted):
     view = replay(compacted, "r", MessageCursor(1, epoch=2))
     assert place(compacted, "message:1@2") == (3, 1, 2, True)
@@ -229,7 +239,11 @@ def expect_message(journal, cursor):
     for at, (_, epoch, _) in enumerate(views):
         epochs.setdefault(epoch, []).append(at)
     if cursor.epoch is None:
-        chosen = [e for e, at in epochs.items() if max(views[a][0] for a in at) >= cursor.messages]
+        chosen = [
+            e
+            for e, at in epochs.items()
+            if views[at[0]][0] <= cursor.messages <= max(views[place][0] for place in at)
+        ]
     else:
         chosen = [e for e in epochs if e == cursor.epoch]
     inside = epochs[chosen[-1]] if chosen else []
