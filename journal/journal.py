@@ -21,7 +21,7 @@ from journal.ids import Version, run_stream
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
-from journal.records import RUN_RECORD, unwrap
+from journal.records import RUN_RECORD, unwrap, validate_resume_claim
 from journal.run import Run
 from journal.stores import Store, open_store
 from journal.writer import Writer
@@ -128,8 +128,7 @@ class Journal:
     def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run (`resume claim` of the host's session store)."""
         value, _ = offers.read(claim, "resume claim")
-        for key in ("claim_id", "run_id", "session_id"):
-            offers.check_id(value.get(key), f"resume claim's {key}")
+        validate_resume_claim(value)
         self._must_know(value["run_id"])
         offer = offers.fact(
             run_stream(value["run_id"]),

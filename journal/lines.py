@@ -27,6 +27,7 @@ from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version, run_stream
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.offers import Offer
+from journal.records import validate_resume_claim, validate_run
 from journal.times import parse_time
 
 Line = dict[str, Any]
@@ -151,8 +152,9 @@ def _fact(line: Line) -> Offer:
     event: Event = validate(line["name"], line["data"])
     if event.imported is not None:
         raise InvalidRecord("event line", "$.data.imported", "not a member of a travelling event")
-    if isinstance(event, RunOpened) and event.run_id != line["run_id"]:
-        raise InvalidRecord("event line", "$.data.run_id", "differs from the line's run_id")
+    named = _check_fact(event)
+    if named not in (None, line["run_id"]):
+        raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
     return offers.fact(run_stream(line["run_id"]), event, identity(event))
 
 
@@ -168,6 +170,23 @@ _BUILDERS: dict[str, Callable[[Line], Offer]] = {
     "stream_cursor": lambda line: offers.stream_cursor(line["run_id"], line["cursor"]),
     "event": _fact,
 }
+
+
+def _check_fact(event: Event) -> str | None:
+    """Check what the event's model leaves open; gives the run that its record names."""
+    if isinstance(event, RunOpened):
+        for value in (event.run_id, event.session_id, event.conversation_id or "none"):
+            offers.check_id(value, "id of run.opened")
+        return event.run_id
+    if isinstance(event, RunCommitted):
+        validate_run(event.run)
+        return str(event.run["run_id"])
+    if isinstance(event, ResumeClaimed):
+        validate_resume_claim(event.claim)
+        return str(event.claim["run_id"])
+    if isinstance(event, RunStatusChanged):
+        offers.check_status(event.status)
+    return None
 
 
 def _recorded_at(line: Line) -> int | None:

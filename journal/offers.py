@@ -42,6 +42,7 @@ from journal.records import (
     SESSION_RECORD,
     STREAM_RECORD,
     Record,
+    RunStatus,
     durable_ids,
     unwrap,
     validate_approval,
@@ -124,6 +125,18 @@ def check_id(value: object, what: str) -> str:
         raise InvalidRecord(what, "$", f"expected a non-empty string, found {value!r}")
     accept(value)
     return value
+
+
+def check_status(status: object) -> str:
+    """Check a run status at the door.
+
+    Raises:
+        InvalidRecord: it is not one.
+    """
+    if status not in set(RunStatus):
+        known = ", ".join(RunStatus)
+        raise InvalidRecord("status", "$", f"{status!r} is none of {known}")
+    return str(status)
 
 
 def record(run_id: str, source: Source) -> Offer:

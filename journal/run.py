@@ -12,7 +12,6 @@ from journal.events import RunResumed, RunStatusChanged, RunSuspended
 from journal.ids import run_stream
 from journal.offers import Offer, Source
 from journal.receipt import Receipt
-from journal.records import RunStatus
 from journal.writer import Writer
 
 
@@ -84,10 +83,7 @@ class Run:
             status: queued, running, waiting, completed, failed or cancelled.
             reason: why, for people.
         """
-        if status not in set(RunStatus):
-            known = ", ".join(RunStatus)
-            raise InvalidRecord("status", "$", f"{status!r} is none of {known}")
-        event = RunStatusChanged(status=str(status), reason=reason)
+        event = RunStatusChanged(status=offers.check_status(status), reason=reason)
         return self._write([offers.fact(run_stream(self.run_id), event)])[0]
 
     def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:

@@ -11,7 +11,7 @@ _MICROSECOND = timedelta(microseconds=1)
 def format_time(microseconds: int) -> str:
     """Write a time as RFC 3339 in UTC, always with six decimals and `Z`."""
     moment = _EPOCH + timedelta(microseconds=microseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_time(text: str) -> int:

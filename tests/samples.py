@@ -171,3 +171,13 @@ def session_record(session_id="s", **fields):
 def stream_cursor(sequence=52, run_id="r"):
     position = {"family": "raw_runtime", "scope": f"run:{run_id}", "sequence": sequence}
     return {"position": position, "created_at": "2026-11-29T20:44:38.686015004Z"}
+
+
+def resume_claim(run_id="r"):
+    return {
+        "claim_id": "x",
+        "session_id": "s",
+        "run_id": run_id,
+        "state": "preflight",
+        "created_at": "2026-11-29T20:44:39Z",
+    }

@@ -147,6 +147,13 @@ class TestAppend:
             store.append([event("run:2", 1, identity=1), event("run:2", 2, identity=1)], now=1)
         assert positions(fill(store, "run:3", 2)) == [2, 3]
 
+    def test_a_refused_append_takes_no_identity_and_no_name(self, store):
+        with pytest.raises(VersionConflict):
+            store.append([event("run:1", 1, "odd.v1", identity=5), event("run:2", 7)], now=1)
+        assert store.find("run:1", 5) is None
+        store.append([event("run:1", 1, "even.v1"), event("run:1", 2, "odd.v1", b"", 5)], now=1)
+        assert store.find("run:1", 5).name == "odd.v1"
+
     def test_an_append_of_nothing_is_a_mistake(self, store):
         with pytest.raises(ValueError, match="at least one"):
             store.append([], now=1)
@@ -290,8 +297,8 @@ class TestReadStream:
     def test_newest_first_is_the_reverse(self, filled):
         assert versions(filled.read_stream("run:1", newest_first=True)) == [*range(10, 0, -1)]
 
-    @pytest.mark.parametrize("after", [-5, 0, 3, 10, 11, 2**63, 2**70])
-    @pytest.mark.parametrize("upto", [None, -1, 0, 3, 4, 10, 2**63, 2**70])
+    @pytest.mark.parametrize("after", [-(2**70), -5, 0, 3, 10, 11, 2**63, 2**70])
+    @pytest.mark.parametrize("upto", [None, -(2**70), -1, 0, 3, 4, 10, 2**63, 2**70])
     def test_bounds_are_exclusive_below_and_inclusive_above(self, filled, after, upto):
         wanted = [v for v in range(1, 11) if v > after and (upto is None or v <= upto)]
         found = filled.read_stream("run:1", after=Version(after), upto=upto)
@@ -299,7 +306,7 @@ class TestReadStream:
         back = filled.read_stream("run:1", after=Version(after), upto=upto, newest_first=True)
         assert versions(back) == wanted[::-1]
 
-    @pytest.mark.parametrize("limit", [-1, 0, 1, 3, 10, 11])
+    @pytest.mark.parametrize("limit", [-(2**70), -1, 0, 1, 3, 10, 11, 2**70])
     def test_a_page_holds_at_most_its_limit(self, filled, limit):
         wanted = [*range(1, 11)][: max(limit, 0)]
         assert versions(filled.read_stream("run:1", limit=limit)) == wanted
@@ -344,8 +351,8 @@ class TestReadAll:
         assert store.last_position() == 0
         assert store.streams(prefix="") == []
 
-    @pytest.mark.parametrize("after", [-3, 0, 1, 4, 5, 99, 2**63, 2**70])
-    @pytest.mark.parametrize("limit", [-1, 0, 1, 2, 10])
+    @pytest.mark.parametrize("after", [-(2**70), -3, 0, 1, 4, 5, 99, 2**63, 2**70])
+    @pytest.mark.parametrize("limit", [-1, 0, 1, 2, 10, 2**70])
     def test_pages_come_by_position(self, store, after, limit):
         for at in range(5):
             fill(store, f"run:{at}", 1)
@@ -382,7 +389,9 @@ class TestStreams:
         assert store.streams(prefix="", before=Position(5)) == [("run:b", 4), ("run:a", 1)]
         assert store.streams(prefix="", before=Position(1)) == []
         assert len(store.streams(prefix="", before=Position(2**70))) == 2
+        assert store.streams(prefix="", before=Position(-(2**70))) == []
         assert store.streams(prefix="", limit=0) == []
+        assert len(store.streams(prefix="", limit=2**70)) == 2
 
     def test_a_prefix_is_plain_text(self, store):
         for name in ODD_NAMES:

@@ -47,7 +47,7 @@ async def test_every_verb_reaches_the_journal():
         await journal.commit_checkpoint("s", samples.checkpoint("k2"))
         await journal.save_session(samples.session_record())
         await journal.save_run(samples.run_record(status="running"))
-        claim = {"claim_id": "x", "session_id": "s", "run_id": "r", "state": "preflight"}
+        claim = samples.resume_claim()
         await journal.claim_resume(claim)
         await journal.release_resume("r", "x")
         await journal.commit_run_evidence(samples.bundle())

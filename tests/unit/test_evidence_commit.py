@@ -173,7 +173,7 @@ def test_session_and_run_records_come_back_as_saved(journal):
 
 def test_resume_claims_are_events_of_the_run(journal):
     journal.run("r", session_id="s")
-    claim = {"claim_id": "x", "session_id": "s", "run_id": "r", "state": "preflight"}
+    claim = samples.resume_claim()
     assert not journal.claim_resume(claim).repeated
     assert journal.claim_resume(claim).repeated
     assert not journal.release_resume("r", "x").repeated

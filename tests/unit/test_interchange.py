@@ -45,7 +45,7 @@ def full(journal):
     run.set_status("waiting", reason="x")
     run.suspend("why")
     run.resume()
-    claim = {"claim_id": "x", "session_id": "s", "run_id": "r", "state": "preflight"}
+    claim = samples.resume_claim()
     journal.claim_resume(claim)
     journal.release_resume("r", "x")
     journal.save_run(samples.run_record(status="running"))
@@ -160,11 +160,28 @@ BAD = [
     (
         {
             "type": "event",
+            "run_id": "r",
+            "name": "run.committed.v1",
+            "data": {"run": {}, "rest": {}, "sha256": "00"},
+        },
+        "run at",
+    ),
+    (
+        {"type": "event", "run_id": "r", "name": "run.status_changed.v1", "data": {"status": "x"}},
+        "none of",
+    ),
+    (
+        {"type": "event", "run_id": "r", "name": "resume.claimed.v1", "data": {"claim": {}}},
+        "claim",
+    ),
+    (
+        {
+            "type": "event",
             "run_id": "q",
             "name": "run.opened.v1",
             "data": {"run_id": "r", "session_id": "s"},
         },
-        "differs",
+        "of run 'r'",
     ),
 ]
 

@@ -60,13 +60,14 @@ def shared():
 @contextmanager
 def without_privileges():
     """Be a user whom permissions bind; the superuser is not bound."""
-    was = os.geteuid()
-    if was == 0:
-        os.seteuid(NOBODY)
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
     try:
         yield
     finally:
-        os.seteuid(was)
+        os.seteuid(0)
 
 
 def names(directory):

@@ -1,0 +1,28 @@
+"""Recorded times are written so that they read back exactly."""
+
+import pytest
+
+from journal.times import format_time, parse_time
+
+
+@pytest.mark.parametrize(
+    ("text", "microseconds"),
+    [
+        ("1970-01-01T00:00:00.000000Z", 0),
+        ("1970-01-01T00:00:00.000001Z", 1),
+        ("1969-12-31T23:59:59.999999Z", -1),
+        ("2026-11-29T20:44:38.567828Z", 1_795_985_078_567_828),
+        ("0999-01-01T00:00:00.000000Z", -30_641_760_000_000_000),
+        ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
+    ],
+)
+def test_a_time_reads_back(text, microseconds):
+    assert format_time(microseconds) == text
+    assert parse_time(text) == microseconds
+
+
+def test_zones_are_read_and_finer_digits_cut_off():
+    assert parse_time("1970-01-01T02:00:00+02:00") == 0
+    assert parse_time("1970-01-01T00:00:00.0000019Z") == 1
+    with pytest.raises(ValueError, match="zone"):
+        parse_time("1970-01-01T00:00:00")
