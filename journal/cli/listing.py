@@ -1,0 +1,97 @@
+"""Lists: sessions, runs, and the log of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from journal.cli.clock import SECONDS, SHORT, local, local_milliseconds
+from journal.cli.output import Column, Output, Part
+from journal.cli.page import status
+
+if TYPE_CHECKING:
+    from projections import LogEntry, RunSummary, SessionSummary
+
+EVENT_STYLES = {
+    "checkpoint.taken": "cyan",
+    "model_response": "green",
+    "run_cancelled": "yellow",
+    "run_complete": "green",
+    "run_failed": "red",
+    "suspended": "yellow",
+    "tool_call": "yellow",
+    "tool_return": "magenta",
+}
+
+
+ROOM_FOR_COUNTS = 110
+ROOM_FOR_ALL = 140
+ROOM_FOR_DATE = 100
+"""Columns of a terminal."""
+
+
+def show_sessions(output: Output, sessions: Iterable[SessionSummary]) -> None:
+    """Print sessions, one a row."""
+    form = SECONDS if output.room(ROOM_FOR_COUNTS) else SHORT
+    columns = [Column("SESSION"), Column("STATUS"), Column("RUNS", right=True)]
+    columns += [Column("CREATED"), Column("UPDATED"), Column("TITLE", gives_way=True)]
+    output.table(columns, (_session_row(one, form) for one in sessions), "no sessions")
+
+
+def _session_row(session: SessionSummary, form: str) -> list[Part]:
+    if session.error is not None:
+        return [session.session_id, ("unreadable", "red"), "", "", "", (session.error, "red")]
+    return [
+        session.session_id,
+        status(session.status),
+        str(len(session.runs)),
+        local(session.created_at, form),
+        local(session.updated_at, form),
+        session.title or "",
+    ]
+
+
+def show_runs(output: Output, runs: Iterable[RunSummary]) -> None:
+    """Print runs, one a row; a terminal shows as many columns as it has room for."""
+    counts, everything = output.room(ROOM_FOR_COUNTS), output.room(ROOM_FOR_ALL)
+    columns = [Column("RUN"), Column("SESSION", gives_way=True), Column("STATUS")]
+    if counts:
+        columns += [Column(title, right=True) for title in ("STEP", "MESSAGES", "EVENTS")]
+    columns += [Column("OPENED"), *([Column("UPDATED")] if everything else [])]
+    output.table(columns, (_run_row(run, len(columns)) for run in runs), "no runs")
+
+
+def _run_row(run: RunSummary, columns: int) -> list[Part]:
+    state = status(run.status) if run.error is None else ("unreadable", "red")
+    row: list[Part] = [run.run_id, run.session_id or "-", state]
+    if columns == len(row) + 1:
+        return [*row, local(run.opened_at, SHORT)]
+    row += [str(run.step), str(run.messages), str(run.events)]
+    return [*row, local(run.opened_at), local(run.updated_at)][:columns]
+
+
+def show_log(output: Output, entries: Iterable[LogEntry]) -> None:
+    """Print the events of a run, one a line; `*` marks an imported one."""
+    date = output.room(ROOM_FOR_DATE)
+    empty = True
+    for entry in entries:
+        if empty:
+            empty = False
+            time = f"{'TIME':<{23 if date else 12}}"
+            output.line((f"{'STREAM':>6} {'VERSION':>7}  {time}  EVENT", "dim"))
+        output.line(*_log_line(entry, date=date))
+    if empty:
+        output.line("no events")
+
+
+def _log_line(entry: LogEntry, *, date: bool) -> list[Part]:
+    kind = entry.kind
+    stream = "-" if entry.anchor < 0 else str(entry.anchor)
+    mark = "*" if entry.imported else " "
+    style = EVENT_STYLES.get(kind, "" if entry.known else "red")
+    return [
+        (f"{stream:>6} {entry.version:>7}{mark} ", "dim"),
+        (local_milliseconds(entry.recorded_at, date=date), "dim"),
+        (f"  {kind:<20} " if entry.known else f"  {kind} (unknown) ", style),
+        entry.summary,
+    ]

@@ -1,0 +1,82 @@
+"""A progress bar on the standard error, for what takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PATIENCE = 1.0
+"""Seconds that pass before a bar is shown."""
+
+PAUSE = 0.1
+"""Seconds between two updates."""
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how much is done.
+
+    Nothing is shown where the standard error is no terminal, nor within the first second.
+
+    Args:
+        label: what is counted.
+        total: how much there is to do, when known.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    bar = _Bar(label, total)
+    try:
+        yield bar.at
+    finally:
+        bar.close()
+
+
+class _Bar:
+    def __init__(self, label: str, total: int | None) -> None:
+        self._label = label
+        self._total = total
+        self._next = time.monotonic() + PATIENCE
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def at(self, done: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + PAUSE
+        if self._shown is None:
+            self._shown = self._start()
+        progress, task = self._shown
+        progress.update(task, completed=done)
+
+    def _start(self) -> tuple[Progress, TaskID]:
+        from rich.console import Console  # noqa: PLC0415 - short commands never need it
+        from rich.progress import (  # noqa: PLC0415
+            MofNCompleteColumn,
+            Progress,
+            TaskProgressColumn,
+            TimeElapsedColumn,
+        )
+
+        known = TaskProgressColumn() if self._total else MofNCompleteColumn()
+        columns = [*Progress.get_default_columns()[:2], known, TimeElapsedColumn()]
+        progress = Progress(
+            *columns,
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        task = progress.add_task(self._label, total=self._total)
+        progress.start()
+        return progress, task
+
+    def close(self) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
