@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -69,12 +68,7 @@ def run_demo(journal: Journal, db: str, output: Output) -> None:
 async def _run_agent(journal: Journal, output: Output) -> str:
     asyncio.get_running_loop().set_exception_handler(ignore_late_answers)
     async with graceful_shutdown():
-        # No reference to the runtime may outlive this: not from here, nor from a traceback.
-        try:
-            return await _converse(journal, output)
-        except BaseException as error:
-            traceback.clear_frames(error.__traceback__)
-            raise
+        return await _converse(journal, output)
 
 
 def ignore_late_answers(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -210,10 +211,14 @@ async def graceful_shutdown() -> AsyncIterator[None]:
 
     A process that ends right after a run may abort with exit code 134: threads of the
     runtime still call into Python while the interpreter shuts down. Put the block around
-    everything that uses a runtime, as the last thing in the loop.
+    everything that uses a runtime, as the last thing in the loop. When the block ends with an
+    error, the local variables of the frames it left are dropped: they would keep the runtime.
     """
     try:
         yield
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
     finally:
         gc.collect()
         await asyncio.sleep(SETTLE_SECONDS)

@@ -75,11 +75,11 @@ class RecorderStore:
             return []
         return self._recorder.read_stream(
             stream,
-            after=Version(min(after, EVERYTHING)),
-            upto=None if upto is None else Version(min(upto, EVERYTHING)),
+            after=Version(_bound(after)),
+            upto=None if upto is None else Version(_bound(upto)),
             names=names,
             newest_first=newest_first,
-            limit=limit,
+            limit=_bound(limit),
         )
 
     def read_all(
@@ -89,7 +89,7 @@ class RecorderStore:
         self._must_be_open()
         if limit <= 0:
             return []
-        return self._recorder.read_positions(after=Position(min(after, EVERYTHING)), limit=limit)
+        return self._recorder.read_positions(after=Position(_bound(after)), limit=_bound(limit))
 
     def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
         """Find the event of this identity in a stream."""
@@ -105,8 +105,8 @@ class RecorderStore:
         self._must_be_open()
         if limit <= 0 or not _is_text(prefix):
             return []
-        before = None if before is None else Position(min(before, EVERYTHING))
-        return self._recorder.streams(prefix=prefix, before=before, limit=limit)
+        before = None if before is None else Position(_bound(before))
+        return self._recorder.streams(prefix=prefix, before=before, limit=_bound(limit))
 
     def last_position(self) -> Position:
         """Tell the position of the last event; 0 in an empty store."""
@@ -130,6 +130,10 @@ def _must_be_storable(event: NewEvent) -> None:
         raise InvalidRecord("stream id", "$", "a lone surrogate, which UTF-8 cannot hold")
     if event.identity is not None and not _is_identity(event.identity):
         raise InvalidRecord("identity", "$", "neither 0 to 2^64-1 nor a text UTF-8 can hold")
+
+
+def _bound(number: int) -> int:
+    return max(0, min(number, EVERYTHING))
 
 
 def _is_text(text: str) -> bool:

@@ -76,6 +76,8 @@ class EventPool(SQLiteConnectionPool):
         """Give a connection back; one that was closed after an error is forgotten."""
         conn = cast("EventConnection", conn)
         if conn.is_writer:
+            if self._closed:
+                conn.close()
             if conn.closed:
                 self._writer = None
             self._writer_lock.release()
@@ -83,7 +85,7 @@ class EventPool(SQLiteConnectionPool):
         with self._changed:
             self._reading -= 1
             # One that cannot lock the file must not outlive the page it was opened for.
-            keep = self.file.writable and len(self._idle) < IDLE_READERS
+            keep = self.file.writable and len(self._idle) < IDLE_READERS and not self._closed
             if keep and not conn.closed:
                 self._idle.append(conn)
             else:
@@ -91,21 +93,25 @@ class EventPool(SQLiteConnectionPool):
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Close every connection, after the calls that are using them."""
+        """Close every connection, after the calls that are using them.
+
+        A call that takes longer than the busy timeout closes its own when it ends.
+        """
         if self._process != os.getpid():
             _orphans.extend(self._idle)
             _orphans.extend([self._writer] if self._writer else [])
             return
         with self._changed:
             self._closed = True
-            self._changed.wait_for(lambda: not self._reading)
+            self._changed.wait_for(lambda: not self._reading, self.busy_timeout)
             while self._idle:
                 self._idle.pop().close()
         # The last connection to close moves the log into the file, so it is the writer.
-        with self._writer_lock:
+        if self._writer_lock.acquire(timeout=self.busy_timeout):
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            self._writer_lock.release()
 
     def _take_writer(self, timeout: float | None) -> EventConnection:
         wait = self.busy_timeout if timeout is None else timeout
@@ -170,6 +176,7 @@ class EventPool(SQLiteConnectionPool):
         return EventConnection(connection)
 
     def _connect(self, options: str) -> sqlite3.Connection:
+        self.file.must_be_in_place()
         connection = sqlite3.connect(
             f"{self.file.path.as_uri()}?{options}",
             uri=True,
@@ -180,7 +187,6 @@ class EventPool(SQLiteConnectionPool):
         )
         try:
             connection.execute("PRAGMA trusted_schema=OFF")
-            self.file.must_be_in_place()
         except BaseException:
             connection.close()
             raise
@@ -191,10 +197,16 @@ class EventPool(SQLiteConnectionPool):
         give_up = time.monotonic() + self.busy_timeout
         while True:
             try:
-                connection.execute("PRAGMA journal_mode=WAL").fetchone()
+                [(mode,)] = connection.execute("PRAGMA journal_mode=WAL").fetchall()
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() > give_up:
                     raise
                 time.sleep(0.005)
             else:
-                return
+                break
+        if mode != "wal":
+            raise StorageFailed(
+                self.file.location,
+                "append to",
+                f"its file system has no shared memory for SQLite (journal mode {mode})",
+            )

@@ -80,6 +80,9 @@ def find_file(path: Path, *, create: bool) -> SQLiteFile:
         raise NotAJournal(location, "a directory")
     if not stat.S_ISREG(found.st_mode):
         raise NotAJournal(location, "not a regular file")
+    if found.st_size == 1:
+        # SQLite takes a file of one byte for an empty one.
+        raise NotAJournal(location, "the file is not an SQLite database")
     if not _may(path, os.R_OK):
         raise StorageFailed(location, "read", "no permission to read the file")
     writable = _may(path, os.W_OK) and _may(path.parent, os.W_OK | os.X_OK)
