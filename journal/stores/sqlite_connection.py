@@ -23,6 +23,9 @@ STATEMENTS = 128
 IDLE_READERS = 8
 """Reader connections kept open for the next read; more are opened when needed."""
 
+LOOK_EVERY = 0.05
+"""Seconds after which an append looks again whether the file is still in its place."""
+
 _orphans: list[EventConnection] = []
 """Connections of a parent process: SQLite forbids even closing them in the child."""
 
@@ -58,6 +61,7 @@ class EventPool(SQLiteConnectionPool):
         self._writer: EventConnection | None = None
         self._idle: list[EventConnection] = []
         self._reading = 0
+        self._look_again = 0.0
         self._changed = threading.Condition()
 
     def get_connection(
@@ -119,7 +123,9 @@ class EventPool(SQLiteConnectionPool):
             raise JournalBusy(self.file.location, wait)
         try:
             self._must_be_open()
-            self.file.must_be_in_place()
+            if time.monotonic() >= self._look_again:
+                self.file.must_be_in_place()
+                self._look_again = time.monotonic() + LOOK_EVERY
             if self._writer is None:
                 self._writer = self._create_writer()
         except BaseException:

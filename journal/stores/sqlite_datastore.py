@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,10 +81,13 @@ class EventDatastore(SQLiteDatastore):
             self.pool.put_connection(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, undo: Callable[[], None] | None = None) -> Iterator[sqlite3.Connection]:
         """Lend the writer's connection for one transaction, committed at the end.
 
         Any exception rolls it back.
+
+        Args:
+            undo: called when it was rolled back, before another thread may write.
 
         Raises:
             StorageFailed, JournalBusy, JournalClosed, NotAJournal: instead of SQLite's errors.
@@ -97,11 +100,12 @@ class EventDatastore(SQLiteDatastore):
             connection.sqlite.execute("BEGIN IMMEDIATE")
             yield connection.sqlite
             connection.sqlite.execute("COMMIT")
-        except sqlite3.Error as error:
+        except BaseException as error:
             connection.roll_back()
-            raise self._translated(error, "write to") from error
-        except BaseException:
-            connection.roll_back()
+            if undo is not None:
+                undo()
+            if isinstance(error, sqlite3.Error):
+                raise self._translated(error, "write to") from error
             raise
         finally:
             self.pool.put_connection(connection)

@@ -15,12 +15,9 @@ from journal.ids import Position, StreamId, Version
 from journal.stores.interface import Identity, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
 from journal.stores.sqlite_datastore import EventDatastore
+from journal.stores.sqlite_tail import Tail
 
-_LAST = "SELECT position, recorded_at FROM events ORDER BY position DESC LIMIT 1"
-_HEAD = """
-    SELECT key, coalesce((SELECT max(version) FROM events WHERE stream = key), 0)
-    FROM streams WHERE name = ?
-"""
+_HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
 _FROM_STREAM = (
@@ -43,6 +40,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         self.select_max_notification_id_statement = "SELECT max(position) FROM events"
         self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
+        self._tail = Tail()
 
     def construct_create_table_statements(self) -> list[str]:
         """Return nothing: the datastore wrote the whole schema when it created the file."""
@@ -51,27 +49,23 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
     def append_events(self, events: Sequence[NewEvent], now: int) -> tuple[Position, int]:
         """Store all events or none, in one transaction."""
         packed = [pack(event.data) for event in events]
-        codes = self._codes
-        with self.datastore.writing() as connection:
-            last, last_time = connection.execute(_LAST).fetchone() or (0, 0)
-            recorded_at = max(now, last_time)
-            if not codes.keys() >= {event.name for event in events}:
-                codes = _add_names(connection, events)
-            streams: dict[str, _Head] = {}
-            rows = []
-            for position, (event, (codec, data)) in enumerate(
-                zip(events, packed, strict=True), last + 1
-            ):
-                head = streams.get(event.stream)
-                if head is None:
-                    head = streams[event.stream] = _Head(connection, event.stream, position)
+        tail = self._tail
+        rows = []
+        with self.datastore.writing(undo=tail.forget) as connection:
+            tail.refresh(connection)
+            first = tail.position + 1
+            tail.recorded_at = recorded_at = max(now, tail.recorded_at)
+            codes = self._codes_of(connection, events)
+            for event, (codec, data) in zip(events, packed, strict=True):
+                head = tail.head(connection, event.stream)
                 if event.version != head.version + 1:
                     raise VersionConflict(event.stream, event.version - 1, head.version)
                 head.version += 1
+                tail.position += 1
                 identity = event.identity
                 rows.append(
                     (
-                        position,
+                        tail.position,
                         head.key,
                         event.version,
                         codes[event.name],
@@ -84,16 +78,16 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
             try:
                 connection.executemany(_INSERT, rows)
             except sqlite3.IntegrityError:
-                _refuse_taken_identity(connection, events, last)
+                _refuse_taken_identity(connection, events, first)
                 raise
         self._codes = codes
-        return Position(last + 1), recorded_at
+        return Position(first), recorded_at
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
         with self.datastore.reading() as connection:
-            row = connection.execute(_HEAD, (stream,)).fetchone()
-        return Version(row[1] if row else 0)
+            [(version,)] = connection.execute(_HEAD, (stream,)).fetchall()
+        return Version(version or 0)
 
     def read_stream(  # noqa: PLR0913 - a range, a filter and a direction
         self,
@@ -188,33 +182,28 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
             raise CorruptEvent(stream, version, f"the file has no event name of code {code}")
         return self._names[code]
 
+    def _codes_of(
+        self, connection: sqlite3.Connection, events: Sequence[NewEvent]
+    ) -> dict[str, int]:
+        codes = self._codes
+        if not all(event.name in codes for event in events):
+            codes = _stored_names(connection)
+            for event in events:
+                if event.name not in codes:
+                    codes[event.name] = len(codes) + 1
+                    connection.execute(
+                        "INSERT INTO names VALUES (?, ?)", (codes[event.name], event.name)
+                    )
+        return codes
+
     def _known_codes(self, connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
         if not self._codes.keys() >= set(names):
             self._codes = _stored_names(connection)
         return [self._codes[name] for name in names if name in self._codes]
 
 
-class _Head:
-    """Where a stream stands within a transaction."""
-
-    def __init__(self, connection: sqlite3.Connection, stream: StreamId, position: int) -> None:
-        row: tuple[int, int] | None = connection.execute(_HEAD, (stream,)).fetchone()
-        if row is None:
-            connection.execute("INSERT INTO streams VALUES (?, ?)", (position, stream))
-        self.key, self.version = row or (position, 0)
-
-
 def _stored_names(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, code FROM names").fetchall())
-
-
-def _add_names(connection: sqlite3.Connection, events: Sequence[NewEvent]) -> dict[str, int]:
-    codes = _stored_names(connection)
-    for event in events:
-        if event.name not in codes:
-            codes[event.name] = len(codes) + 1
-            connection.execute("INSERT INTO names VALUES (?, ?)", (codes[event.name], event.name))
-    return codes
 
 
 def _stored_identity(identity: Identity) -> int | bytes:
@@ -224,11 +213,11 @@ def _stored_identity(identity: Identity) -> int | bytes:
 
 
 def _refuse_taken_identity(
-    connection: sqlite3.Connection, events: Sequence[NewEvent], last: int
+    connection: sqlite3.Connection, events: Sequence[NewEvent], first: int
 ) -> None:
     # The events before the one refused are still there, until the rollback.
     stored = connection.execute("SELECT max(position) FROM events").fetchone()[0] or 0
-    refused = events[stored - last]
+    refused = events[stored + 1 - first]
     if refused.identity is None:
         return
     row = connection.execute(

@@ -261,6 +261,10 @@ class TestFileSystem:
 
 
 class TestMovedFile:
+    @pytest.fixture(autouse=True)
+    def always_look(self, monkeypatch):
+        monkeypatch.setattr(sqlite_connection, "LOOK_EVERY", 0)
+
     def test_a_removed_file_takes_no_more_events(self, path, store):
         store.append([event(5)], now=9)
         path.unlink()

@@ -23,7 +23,7 @@ from journal.errors import (
     VersionConflict,
 )
 from journal.ids import StreamId, Version
-from journal.stores import NewEvent, open_store, sqlite_schema
+from journal.stores import NewEvent, open_store, sqlite_schema, sqlite_tail
 
 NOBODY = 65534
 
@@ -384,6 +384,28 @@ class TestOpen:
             one.close()
             two.append([event(3)], now=70)
             assert two.last_position() == 4
+
+    def test_two_stores_taking_turns_leave_no_gap(self, path):
+        with (
+            closing(open_store(path, create=True)) as one,
+            closing(open_store(path, create=True)) as two,
+        ):
+            for version in range(1, 21):
+                writer, other = (one, two) if version % 3 else (two, one)
+                writer.append([event(version), event(1, f"run:new{version}")], now=1)
+                with pytest.raises(VersionConflict) as lost:
+                    other.append([event(version)], now=1)
+                assert lost.value.actual == version
+            assert [e.position for e in one.read_all()] == [*range(1, 41)]
+
+    def test_a_writer_remembers_a_bounded_number_of_streams(self, path, monkeypatch):
+        monkeypatch.setattr(sqlite_tail, "STREAMS", 3)
+        with closing(open_store(path, create=True)) as store:
+            for version in (1, 2):
+                for at in range(10):
+                    store.append([event(version, f"run:{at}")], now=1)
+                    assert len(store._recorder._tail._heads) <= 4
+            assert store.last_position() == 20
 
     def test_close_leaves_no_connection(self, path):
         store = open_store(path, create=True)
