@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from journal.json_door import JSON, canonical, equal, member
+from journal.json_door import JSON, canonical, equal
+from journal.json_text import member
 
 _RUNTIME_ONLY = "starweaver_tool_return_content_parts"
 """A key of a tool return's private_metadata that hosts show live and drop on commit."""

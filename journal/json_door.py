@@ -9,15 +9,15 @@ Paths are written like `$.state.message_history[3].parts`.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
 from journal.errors import InvalidJSON
+from journal.json_text import MAX_INT, MIN_INT, inspect, member
 
 JSON: TypeAlias = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
@@ -27,9 +27,6 @@ MAX_DEPTH = 200
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest document accepted, in bytes of compact UTF-8 JSON."""
-
-MIN_INT = -(2**63)
-MAX_INT = 2**64 - 1
 
 _STRICT = (
     orjson.OPT_PASSTHROUGH_DATACLASS
@@ -98,7 +95,7 @@ def accept(
         # A value orjson wrote differently (NaN as null, a tuple as a list, ...) is
         # looked at by hand: refused with its path, or taken when JSON can hold it.
         if value is None or value != source:
-            value = _plain(source, "$", deepest)
+            value = _by_hand(source, deepest)
             raw = orjson.dumps(value)
     _check_size(raw, max_bytes)
     # Fewer brackets than the limit cannot nest deeper than it.
@@ -116,47 +113,13 @@ def _parse(raw: bytes, deepest: int, *, unique_keys: bool) -> JSON:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        _refuse_text(raw, deepest, error)
+        # What only the parser refuses (NaN, 1e400, a lone surrogate, depth) is looked at
+        # token by token, so that the error can name its path.
+        inspect(raw.decode(errors="replace"), deepest, unique_keys=unique_keys)
+        raise InvalidJSON("$", f"not JSON: {error}") from None
     if unique_keys or _LONG_NUMBER.search(raw):
-        # The standard library's parser is slower but shows every key and digit.
-        _plain(_slow_parse(raw, unique_keys=unique_keys), "$", deepest)
+        inspect(raw.decode(), deepest, unique_keys=unique_keys)
     return value
-
-
-def _slow_parse(raw: bytes, *, unique_keys: bool) -> JSON:
-    return json.loads(
-        raw,
-        parse_int=_any_int,
-        object_pairs_hook=_checked_pairs if unique_keys else None,
-    )
-
-
-def _any_int(digits: str) -> int:
-    # int() refuses more than 4,300 digits; any number of 65 bits is refused later.
-    return int(digits) if len(digits) <= 40 else 1 << 140
-
-
-def _refuse_text(raw: bytes, deepest: int, error: orjson.JSONDecodeError) -> NoReturn:
-    # What only orjson refuses (NaN, 1e400, a lone surrogate, depth) is looked at by hand,
-    # so that the error can name its path.
-    try:
-        _plain(_slow_parse(raw, unique_keys=False), "$", deepest)
-    except InvalidJSON:
-        raise
-    except RecursionError:
-        raise InvalidJSON("$", f"nested deeper than {deepest}") from None
-    except ValueError:
-        pass
-    raise InvalidJSON("$", f"not JSON: {error}")
-
-
-def _checked_pairs(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in names if names.count(key) > 1)
-        raise InvalidJSON("$", f"key {twice!r} is there twice in one object")
-    return found
 
 
 def _check_depth(value: JSON, deepest: int) -> None:
@@ -192,9 +155,11 @@ def _children(path: str, box: JSON) -> list[tuple[str, JSON]]:
     return [(f"{path}[{at}]", item) for at, item in enumerate(box)]
 
 
-def member(path: str, key: str) -> str:
-    """Extend a path by an object key, quoting keys that are not plain words."""
-    return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key)}]"
+def _by_hand(source: Any, deepest: int) -> JSON:
+    try:
+        return _plain(source, "$", deepest)
+    except RecursionError:
+        raise InvalidJSON("$", "nested too deep for the stack that the caller left") from None
 
 
 def _plain(source: Any, path: str, levels: int) -> JSON:
@@ -228,7 +193,7 @@ def _plain_object(source: Mapping[Any, Any], path: str, levels: int) -> dict[str
     found: dict[str, JSON] = {}
     for key, item in source.items():
         if not isinstance(key, str):
-            raise InvalidJSON(path, f"key {key!r} is a {type(key).__name__}, not a string")
+            raise InvalidJSON(path, f"a key is a {type(key).__name__}, not a string")
         name = _plain_text(key, path)
         found[name] = _plain(item, member(path, name), levels - 1)
     return found

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from journal.errors import InvalidCursor
-from journal.json_door import MAX_INT
+from journal.json_text import MAX_INT
 from journal.times import format_time, parse_time
 
 _DIGITS = re.compile(r"[0-9]{1,20}")

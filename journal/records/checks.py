@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from journal.errors import InvalidRecord, brief
-from journal.json_door import JSON, MAX_INT, MIN_INT, member
+from journal.json_door import JSON
+from journal.json_text import MAX_INT, MIN_INT, member
 
 Check: TypeAlias = Callable[[JSON], None]
 Rule: TypeAlias = Callable[[Any], None]

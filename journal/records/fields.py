@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from journal.json_door import JSON, MAX_INT, MIN_INT
+from journal.json_door import JSON
+from journal.json_text import MAX_INT, MIN_INT
 from journal.records import checks
 from journal.records.checks import Check
 

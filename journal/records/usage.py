@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from journal.json_door import JSON, MAX_INT
+from journal.json_door import JSON
+from journal.json_text import MAX_INT
 from journal.records.base import Record
 from journal.records.fields import Counter, JsonObject
 

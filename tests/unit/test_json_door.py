@@ -62,15 +62,18 @@ def test_a_value_json_cannot_hold_is_refused_with_its_path(value, path, reason):
 
 
 REFUSED_TEXT = [
-    (b'{"a": NaN}', "$.a", "nan"),
-    (b'{"a": [1, Infinity]}', "$.a[1]", "inf"),
-    (b'{"a": 1e400}', "$.a", "inf"),
+    (b'{"a": NaN}', "$.a", "NaN"),
+    (b'{"a": [1, Infinity]}', "$.a[1]", "Infinity"),
+    (b'{"a": 1e400}', "$.a", "too large"),
     (b'{"a": {"b": 18446744073709551616}}', "$.a.b", "64 bits"),
     (b'{"a": -9223372036854775809}', "$.a", "64 bits"),
     (b"9" * 5000, "$", "64 bits"),
     (b'["\\ud800"]', "$[0]", "surrogate"),
     (b"[" * 201 + b"]" * 201, "$[0][0]", "nested"),
     (b"[" * 100_000 + b"]" * 100_000, "$", "nested"),
+    (b"[" * 1000 + b"1" * 19 + b"]" * 1000, "$", "nested"),
+    (b'{"a": [{"\\ud83d": 1}]}', "$.a[0]", "surrogate"),
+    (b'{"a": 1, "b": ["x", {"c": [1, 2, 99999999999999999999]}]}', "$.b[1].c[2]", "64 bits"),
     (b'{"a": 1', "$", "not JSON"),
     (b"", "$", "not JSON"),
     (b"\xff", "$", "not JSON"),
@@ -84,6 +87,18 @@ def test_text_the_parser_would_alter_is_refused_with_its_path(text, path, reason
         accept(text)
     assert error.value.path.startswith(path)
     assert reason in error.value.reason
+
+
+def test_the_stack_of_the_caller_does_not_matter():
+    text = b"[" * 150 + b"1" * 19 + b"]" * 150
+
+    def deep(frames):
+        return deep(frames - 1) if frames else accept(text)
+
+    value, raw = deep(800)
+    assert raw == text
+    with pytest.raises(InvalidJSON, match="int, not a string"):
+        accept({10**5000: 1})
 
 
 def test_a_key_named_twice_is_refused_in_lines():
