@@ -2,20 +2,14 @@
 
 import os
 import resource
-import signal
 import sqlite3
 import threading
-import warnings
 from contextlib import closing, contextmanager
 
 import pytest
 
 from journal.errors import (
-    CorruptEvent,
     JournalBusy,
-    JournalClosed,
-    JournalForked,
-    NotAJournal,
     StorageFailed,
 )
 from journal.ids import StreamId, Version
@@ -285,138 +279,3 @@ class TestMovedFile:
             store.append([event(5)], now=9)
         with closing(open_store(path, create=False)) as other:
             assert other.last_position() == 0
-
-
-class TestDamage:
-    @pytest.fixture
-    def damage(self, path):
-        def change(assignment):
-            """Change event 2 of run:1 behind the guards."""
-            with connect(path) as connection:
-                [(guard,)] = connection.execute(
-                    "SELECT sql FROM sqlite_schema WHERE name = 'events_update_guard'"
-                )
-                connection.execute("DROP TRIGGER events_update_guard")
-                connection.execute(
-                    f"UPDATE events SET {assignment} WHERE version = 2 AND stream = 1"
-                )
-                connection.execute(guard)
-            return closing(open_store(path, create=False))
-
-        return change
-
-    @pytest.mark.parametrize(
-        ("assignment", "reason"),
-        [
-            ("codec = 99", "unknown codec 99"),
-            ("codec = 1, data = x'0102030405'", "zstd|frame"),
-            ("codec = 1, data = x''", "zstd|frame"),
-            ("name = 77", "no event name of code 77"),
-        ],
-    )
-    def test_a_damaged_row_is_named_and_the_rest_stays_readable(self, damage, assignment, reason):
-        with damage(assignment) as store:
-            for read in (
-                lambda: store.read_stream("run:1"),
-                store.read_all,
-                lambda: store.find("run:1", 2),
-            ):
-                with pytest.raises(CorruptEvent, match=reason) as corrupt:
-                    read()
-                assert (corrupt.value.stream, corrupt.value.version) == ("run:1", 2)
-            assert versions(store.read_stream("run:2")) == [1, 2, 3, 4]
-            assert versions(store.read_stream("run:1", upto=1)) == [1]
-            assert versions(store.read_stream("run:1", after=2)) == [3, 4]
-            assert store.append([event(5)], now=9)[0].position == 13
-
-    def test_an_event_of_no_stream_is_named_by_its_position(self, damage):
-        with damage("stream = 999") as store:
-            with pytest.raises(CorruptEvent, match="position 4 is of no stream"):
-                store.read_all()
-            assert versions(store.read_stream("run:2")) == [1, 2, 3, 4]
-
-    def test_destroyed_pages_are_no_traceback_of_sqlite(self, path):
-        with closing(open_store(path, create=True)) as store:
-            store.append([event(5, data=os.urandom(100_000))], now=9)
-        content = bytearray(path.read_bytes())
-        schema_pages = 4096 * 12
-        content[schema_pages:] = b"\xa5" * (len(content) - schema_pages)
-        path.write_bytes(content)
-        with closing(open_store(path, create=False)) as store:
-            with pytest.raises((StorageFailed, CorruptEvent)):
-                store.read_all()
-            with pytest.raises((StorageFailed, CorruptEvent)):
-                store.read_stream("run:1")
-
-    def test_a_destroyed_schema_is_no_traceback_of_sqlite(self, path):
-        content = bytearray(path.read_bytes())
-        content[100:4096] = b"\xa5" * 3996
-        path.write_bytes(content)
-        with pytest.raises(StorageFailed, match="malformed"):
-            open_store(path, create=False)
-
-    def test_a_file_cut_short(self, path):
-        os.truncate(path, 4096)
-        with pytest.raises((StorageFailed, NotAJournal)):
-            open_store(path, create=False)
-
-
-class TestFork:
-    def in_child(self, work):
-        """Run in a forked child; returns what it made of it as text."""
-        receive, send = os.pipe()
-        with warnings.catch_warnings():
-            # Python 3.12 warns of threads, and this process may have some.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            answer = "an unexpected error"
-            try:
-                answer = str(work())
-            except JournalClosed as error:
-                answer = type(error).__name__
-            finally:
-                os.write(send, answer.encode())
-                os._exit(0)
-        os.close(send)
-        with os.fdopen(receive) as pipe:
-            answer = pipe.read()
-        os.waitpid(child, 0)
-        return answer
-
-    @pytest.mark.parametrize("location", ["sqlite", "memory"])
-    def test_the_child_is_told_to_open_it_again(self, path, location):
-        where = "memory://" if location == "memory" else path
-        with closing(open_store(where, create=True)) as store:
-            store.append([event(1, "run:9")], now=9)
-            store.read_all()
-            for use in (*READS.values(), lambda store: store.append([event(2, "run:9")], now=9)):
-                assert self.in_child(lambda use=use: use(store)) == "JournalForked"
-            assert store.append([event(2, "run:9")], now=9)[0].version == 2
-        assert issubclass(JournalForked, JournalClosed)
-
-    def test_the_child_may_close_while_a_thread_of_its_parent_writes(self, store):
-        def work():
-            signal.alarm(10)  # a child that waits for the lock ends without an answer
-            store.close()
-            return len(sqlite_connection._orphans)
-
-        store.read_all()
-        with store._recorder.datastore.writing() as connection:
-            connection.execute("INSERT INTO streams VALUES (13, 'run:4')")
-            assert self.in_child(work) == "2"
-        assert store.streams(prefix="run:4") == [("run:4", 13)]
-
-    def test_the_child_may_close_what_it_got_and_open_its_own(self, path):
-        with closing(open_store(path, create=True)) as store:
-            store.append([event(5)], now=9)
-
-            def work():
-                store.close()
-                with closing(open_store(path, create=True)) as own:
-                    own.append([event(6)], now=9)
-                    return own.head("run:1")
-
-            assert self.in_child(work) == "6"
-            assert store.append([event(7)], now=9)[0].version == 7
-            assert versions(store.read_stream("run:1")) == [*range(1, 8)]

@@ -6,11 +6,9 @@ import re
 import shutil
 import sqlite3
 import stat
-import tempfile
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import resources
-from pathlib import Path
 
 import pytest
 
@@ -24,8 +22,6 @@ from journal.errors import (
 )
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store, sqlite_schema, sqlite_tail
-
-NOBODY = 65534
 
 
 def connect(path):
@@ -45,29 +41,6 @@ def make(path, count=1):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "runs.db"
-
-
-@pytest.fixture
-def shared():
-    """A directory that other users may use, whoever runs the tests."""
-    directory = Path(tempfile.mkdtemp(prefix="runjournal-"))
-    directory.chmod(0o777)
-    yield directory
-    directory.chmod(0o700)
-    shutil.rmtree(directory)
-
-
-@contextmanager
-def without_privileges():
-    """Be a user whom permissions bind; the superuser is not bound."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def names(directory):
@@ -260,95 +233,6 @@ class TestRefusing:
         with pytest.raises(StorageFailed, match=r"the journal needs 3\.37\.0"):
             open_store(path, create=True)
         assert names(path.parent) == []
-
-
-class TestPermissions:
-    def test_a_file_that_may_not_be_read(self, shared):
-        path = make(shared / "runs.db")
-        path.chmod(0o000)
-        with without_privileges():
-            for create in (True, False):
-                with pytest.raises(StorageFailed, match="no permission to read"):
-                    open_store(path, create=create)
-
-    def test_a_directory_that_may_not_be_written(self, shared):
-        shared.chmod(0o555)
-        with without_privileges(), pytest.raises(StorageFailed, match="permission denied"):
-            open_store(shared / "runs.db", create=True)
-
-    @pytest.mark.parametrize(("file", "directory"), [(0o444, 0o777), (0o444, 0o555)])
-    def test_what_may_not_be_written_can_be_read(self, shared, file, directory):
-        path = make(shared / "runs.db", 3)
-        path.chmod(file)
-        shared.chmod(directory)
-        with without_privileges():
-            with closing(open_store(path, create=False)) as store:
-                assert [e.version for e in store.read_stream("run:1")] == [1, 2, 3]
-                assert store.head("run:1") == 3
-                with pytest.raises(StorageFailed, match="open for reading only"):
-                    store.append([event(4)], now=1)
-                assert store.last_position() == 3
-            assert names(shared) == ["runs.db"]
-            with pytest.raises(StorageFailed, match="no permission to write"):
-                open_store(path, create=True)
-
-    def test_a_writable_file_in_a_closed_directory_can_be_read(self, shared):
-        path = make(shared / "runs.db", 3)
-        path.chmod(0o666)
-        shared.chmod(0o555)
-        with without_privileges(), closing(open_store(path, create=False)) as store:
-            assert store.last_position() == 3
-
-    @pytest.mark.parametrize("directory", [0o777, 0o555])
-    def test_a_reader_without_permission_to_write_follows_a_writer(self, shared, directory):
-        path = make(shared / "runs.db", 1)
-
-        def close_to_others():
-            for entry in shared.iterdir():
-                entry.chmod(0o444)
-            shared.chmod(directory)
-
-        def open_to_its_owner():
-            shared.chmod(0o777)
-            for entry in shared.iterdir():
-                entry.chmod(0o644)
-
-        close_to_others()
-        with without_privileges():
-            reader = open_store(path, create=False)
-            assert reader.last_position() == 1
-        open_to_its_owner()
-        with closing(open_store(path, create=True)) as writer:
-            for version in (2, 3):
-                writer.append([event(version)], now=1)
-                close_to_others()
-                with without_privileges():
-                    assert reader.last_position() == version
-                open_to_its_owner()
-        close_to_others()
-        with without_privileges():
-            assert [e.version for e in reader.read_stream("run:1")] == [1, 2, 3]
-            reader.close()
-        shared.chmod(0o777)
-        assert names(shared) == ["runs.db"]
-
-    def test_a_log_that_needs_recovery_is_not_passed_over(self, shared):
-        path = make(shared / "runs.db")
-        with closing(open_store(path, create=True)) as store:
-            store.append([event(2)], now=1)
-            crashed = shared / "crashed.db"
-            shutil.copy(path, crashed)
-            shutil.copy(f"{path}-wal", f"{crashed}-wal")
-        for entry in shared.iterdir():
-            entry.chmod(0o444)
-        shared.chmod(0o555)
-        with without_privileges(), pytest.raises(StorageFailed, match="unable to open"):
-            open_store(crashed, create=False)
-        shared.chmod(0o777)
-        for entry in shared.iterdir():
-            entry.chmod(0o666)
-        with closing(open_store(crashed, create=False)) as store:
-            assert store.last_position() == 2
 
 
 class TestOpen:

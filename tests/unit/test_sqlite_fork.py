@@ -1,0 +1,112 @@
+"""A forked child is told to open the journal again, and cannot hurt its parent's."""
+
+import os
+import signal
+import warnings
+from contextlib import closing
+
+import pytest
+
+from journal.errors import JournalClosed, JournalForked
+from journal.ids import StreamId, Version
+from journal.stores import NewEvent, open_store, sqlite_connection
+
+READS = {
+    "head": lambda store: store.head("run:1"),
+    "read_stream": lambda store: store.read_stream("run:1", limit=2),
+    "newest_first": lambda store: store.read_stream("run:1", newest_first=True, limit=1),
+    "names": lambda store: store.read_stream("run:1", names={"noted.v1"}, limit=1),
+    "read_all": lambda store: store.read_all(limit=2),
+    "find": lambda store: store.find("run:1", 1),
+    "streams": lambda store: store.streams(prefix="run:", limit=1),
+    "last_position": lambda store: store.last_position(),
+}
+
+
+def event(version=1, stream="run:1", data=b"{}", identity=None):
+    return NewEvent(StreamId(stream), Version(version), "noted.v1", data, identity)
+
+
+def versions(page):
+    return [found.version for found in page]
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A journal of run:1, run:2 and run:3 with four events each, stored in turns."""
+    path = tmp_path / "runs.db"
+    with closing(open_store(path, create=True)) as store:
+        for version in range(1, 5):
+            store.append(
+                [event(version, f"run:{at}", identity=version) for at in (1, 2, 3)], now=version
+            )
+    return path
+
+
+@pytest.fixture
+def store(path):
+    with closing(open_store(path, create=True, busy_timeout=0.05)) as store:
+        yield store
+
+
+def in_child(work):
+    """Run in a forked child; returns what it made of it as text."""
+    receive, send = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads, and this process may have some.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        answer = "an unexpected error"
+        try:
+            answer = str(work())
+        except JournalClosed as error:
+            answer = type(error).__name__
+        finally:
+            os.write(send, answer.encode())
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.mark.parametrize("location", ["sqlite", "memory"])
+def test_the_child_is_told_to_open_it_again(path, location):
+    where = "memory://" if location == "memory" else path
+    with closing(open_store(where, create=True)) as store:
+        store.append([event(1, "run:9")], now=9)
+        store.read_all()
+        for use in (*READS.values(), lambda store: store.append([event(2, "run:9")], now=9)):
+            assert in_child(lambda use=use: use(store)) == "JournalForked"
+        assert store.append([event(2, "run:9")], now=9)[0].version == 2
+    assert issubclass(JournalForked, JournalClosed)
+
+
+def test_the_child_may_close_while_a_thread_of_its_parent_writes(store):
+    def work():
+        signal.alarm(10)  # a child that waits for the lock ends without an answer
+        store.close()
+        return len(sqlite_connection._orphans)
+
+    store.read_all()
+    with store._recorder.datastore.writing() as connection:
+        connection.execute("INSERT INTO streams VALUES (13, 'run:4')")
+        assert in_child(work) == "2"
+    assert store.streams(prefix="run:4") == [("run:4", 13)]
+
+
+def test_the_child_may_close_what_it_got_and_open_its_own(path):
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(5)], now=9)
+
+        def work():
+            store.close()
+            with closing(open_store(path, create=True)) as own:
+                own.append([event(6)], now=9)
+                return own.head("run:1")
+
+        assert in_child(work) == "6"
+        assert store.append([event(7)], now=9)[0].version == 7
+        assert versions(store.read_stream("run:1")) == [*range(1, 8)]

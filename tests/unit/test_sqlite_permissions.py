@@ -1,0 +1,145 @@
+"""What may not be written can be read; what may not be read says so."""
+
+import os
+import shutil
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from journal.errors import StorageFailed
+from journal.ids import StreamId, Version
+from journal.stores import NewEvent, open_store
+
+NOBODY = 65534
+
+
+def event(version):
+    return NewEvent(StreamId("run:1"), Version(version), "noted.v1", b"{}")
+
+
+def make(path, count=1):
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(version) for version in range(1, count + 1)], now=1)
+    return path
+
+
+@pytest.fixture
+def shared():
+    """A directory that other users may use, whoever runs the tests."""
+    directory = Path(tempfile.mkdtemp(prefix="runjournal-"))
+    directory.chmod(0o777)
+    yield directory
+    directory.chmod(0o700)
+    shutil.rmtree(directory)
+
+
+@contextmanager
+def without_privileges():
+    """Be a user whom permissions bind; the superuser is not bound."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def names(directory):
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def test_a_file_that_may_not_be_read(shared):
+    path = make(shared / "runs.db")
+    path.chmod(0o000)
+    with without_privileges():
+        for create in (True, False):
+            with pytest.raises(StorageFailed, match="no permission to read"):
+                open_store(path, create=create)
+
+
+def test_a_directory_that_may_not_be_written(shared):
+    shared.chmod(0o555)
+    with without_privileges(), pytest.raises(StorageFailed, match="permission denied"):
+        open_store(shared / "runs.db", create=True)
+
+
+@pytest.mark.parametrize(("file", "directory"), [(0o444, 0o777), (0o444, 0o555)])
+def test_what_may_not_be_written_can_be_read(shared, file, directory):
+    path = make(shared / "runs.db", 3)
+    path.chmod(file)
+    shared.chmod(directory)
+    with without_privileges():
+        with closing(open_store(path, create=False)) as store:
+            assert [e.version for e in store.read_stream("run:1")] == [1, 2, 3]
+            assert store.head("run:1") == 3
+            with pytest.raises(StorageFailed, match="open for reading only"):
+                store.append([event(4)], now=1)
+            assert store.last_position() == 3
+        assert names(shared) == ["runs.db"]
+        with pytest.raises(StorageFailed, match="no permission to write"):
+            open_store(path, create=True)
+
+
+def test_a_writable_file_in_a_closed_directory_can_be_read(shared):
+    path = make(shared / "runs.db", 3)
+    path.chmod(0o666)
+    shared.chmod(0o555)
+    with without_privileges(), closing(open_store(path, create=False)) as store:
+        assert store.last_position() == 3
+
+
+@pytest.mark.parametrize("directory", [0o777, 0o555])
+def test_a_reader_without_permission_to_write_follows_a_writer(shared, directory):
+    path = make(shared / "runs.db", 1)
+
+    def close_to_others():
+        for entry in shared.iterdir():
+            entry.chmod(0o444)
+        shared.chmod(directory)
+
+    def open_to_its_owner():
+        shared.chmod(0o777)
+        for entry in shared.iterdir():
+            entry.chmod(0o644)
+
+    close_to_others()
+    with without_privileges():
+        reader = open_store(path, create=False)
+        assert reader.last_position() == 1
+    open_to_its_owner()
+    with closing(open_store(path, create=True)) as writer:
+        for version in (2, 3):
+            writer.append([event(version)], now=1)
+            close_to_others()
+            with without_privileges():
+                assert reader.last_position() == version
+            open_to_its_owner()
+    close_to_others()
+    with without_privileges():
+        assert [e.version for e in reader.read_stream("run:1")] == [1, 2, 3]
+        reader.close()
+    shared.chmod(0o777)
+    assert names(shared) == ["runs.db"]
+
+
+def test_a_log_that_needs_recovery_is_not_passed_over(shared):
+    path = make(shared / "runs.db")
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(2)], now=1)
+        crashed = shared / "crashed.db"
+        shutil.copy(path, crashed)
+        shutil.copy(f"{path}-wal", f"{crashed}-wal")
+    for entry in shared.iterdir():
+        entry.chmod(0o444)
+    shared.chmod(0o555)
+    with without_privileges(), pytest.raises(StorageFailed, match="unable to open"):
+        open_store(crashed, create=False)
+    shared.chmod(0o777)
+    for entry in shared.iterdir():
+        entry.chmod(0o666)
+    with closing(open_store(crashed, create=False)) as store:
+        assert store.last_position() == 2
