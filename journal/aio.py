@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from journal.errors import JournalClosed, JournalForked
 from journal.journal import Journal
-from journal.offers import Source
+from journal.offers import Offer, Source
 from journal.receipt import Receipt
 from journal.run import Run
 
@@ -36,51 +37,55 @@ class AsyncRun:
 
     async def append(self, record: Source) -> Receipt:
         """Append one stream record; many tasks may append at once."""
-        return await self._journal.write(self.sync.append, record)
+        return await self._one(self.sync.offers.record(record))
 
     async def append_many(self, records: Iterable[Source]) -> list[Receipt]:
         """Append stream records in one transaction: all of them or none."""
-        return await self._journal.write(self.sync.append_many, list(records))
+        return await self._journal.write(self.sync.write, self.sync.offers.records(records))
 
     async def checkpoint(self, checkpoint: Source) -> Receipt:
         """Record a checkpoint."""
-        return await self._journal.write(self.sync.checkpoint, checkpoint)
+        return await self._one(self.sync.offers.checkpoint(checkpoint))
 
     async def export_context(self, state: Source) -> Receipt:
         """Record the exported context state."""
-        return await self._journal.write(self.sync.export_context, state)
+        return await self._one(self.sync.offers.context(state))
 
     async def export_environment(self, state: Source) -> Receipt:
         """Record the exported environment state."""
-        return await self._journal.write(self.sync.export_environment, state)
+        return await self._one(self.sync.offers.environment(state))
 
     async def approval(self, record: Source) -> Receipt:
         """Record an approval's request or decision."""
-        return await self._journal.write(self.sync.approval, record)
+        return await self._one(self.sync.offers.approval(record))
 
     async def deferred_tool(self, record: Source) -> Receipt:
         """Record a deferred tool call's request or resolution."""
-        return await self._journal.write(self.sync.deferred_tool, record)
+        return await self._one(self.sync.offers.deferred_tool(record))
 
     async def save_cursor(self, cursor: Source) -> Receipt:
         """Record how far a reader of the host's streams got."""
-        return await self._journal.write(self.sync.save_cursor, cursor)
+        return await self._one(self.sync.offers.cursor(cursor))
 
     async def set_status(self, status: str, *, reason: str | None = None) -> Receipt:
         """Record that somebody set the run's status."""
-        return await self._journal.write(self.sync.set_status, status, reason=reason)
+        return await self._one(self.sync.offers.status(status, reason))
 
     async def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:
         """Record that the run stops at a boundary and waits."""
-        return await self._journal.write(self.sync.suspend, reason, checkpoint_id=checkpoint_id)
+        return await self._one(self.sync.offers.suspended(reason, checkpoint_id))
 
     async def resume(self) -> Receipt:
         """Record that a suspended run goes on."""
-        return await self._journal.write(self.sync.resume)
+        return await self._one(self.sync.offers.resumed())
 
     async def release(self) -> None:
-        """Give the run back."""
-        await self._journal.write(self.sync.release)
+        """Give the run back; after the journal was closed it does nothing."""
+        if not self._journal.closed:
+            await self._journal.write(self.sync.release)
+
+    async def _one(self, offer: Offer) -> Receipt:
+        return (await self._journal.write(self.sync.write, [offer]))[0]
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,6 +109,8 @@ class AsyncJournal:
     def __init__(self, journal: Journal) -> None:
         self.sync = journal
         """The journal itself, for code that blocks."""
+        self._closed = False
+        self._process = os.getpid()
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="journal-write")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="journal-read")
 
@@ -159,20 +166,35 @@ class AsyncJournal:
 
     async def write(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a writing function of the journal in the writing thread."""
-        return await _submit(self._writing, verb, *args, **kwargs)
+        return await self._submit(self._writing, verb, *args, **kwargs)
 
     async def call(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a reading function of the journal in a reading thread."""
-        return await _submit(self._reading, verb, *args, **kwargs)
+        return await self._submit(self._reading, verb, *args, **kwargs)
 
     async def close(self) -> None:
         """Wait for what was handed in, release every run and close the store."""
         await asyncio.to_thread(self._close)
 
+    @property
+    def closed(self) -> bool:
+        """Tell whether the journal was closed."""
+        return self._closed
+
     def _close(self) -> None:
+        self._closed = True
         self._writing.shutdown(wait=True)
         self._reading.shutdown(wait=True)
         self.sync.close()
+
+    async def _submit(
+        self, pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        if self._closed:
+            raise JournalClosed(self.sync.location)
+        if os.getpid() != self._process:
+            raise JournalForked(self.sync.location, self._process)
+        return await asyncio.wrap_future(pool.submit(verb, *args, **kwargs))
 
 
 class Opening(Awaitable[AsyncJournal]):
@@ -202,9 +224,3 @@ class Opening(Awaitable[AsyncJournal]):
     ) -> None:
         if self._journal is not None:
             await self._journal.close()
-
-
-async def _submit(
-    pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    return await asyncio.wrap_future(pool.submit(verb, *args, **kwargs))

@@ -165,6 +165,8 @@ def decode(stored: StoredEvent, upcasters: Upcasters = UPCASTERS) -> RecordedEve
         name, data = upcasters.apply(name, data)
     elif name == StreamRecorded.NAME and "record" not in data:
         raise CorruptEvent(stored.stream, stored.version, "no record in it")
+    if "imported" in data and type(data["imported"]) is not dict:
+        raise CorruptEvent(stored.stream, stored.version, "its mark of import is no object")
     return RecordedEvent(
         stored.position, stored.stream, stored.version, name, stored.recorded_at, data
     )
@@ -183,7 +185,7 @@ def validate(name: str, data: EventData) -> Event:
         return model.model_validate(data)
     except ValidationError as error:
         path, reason = first_fault(error)
-        raise InvalidRecord(f"event {name}", "$.data" + path[1:], reason) from error
+        raise InvalidRecord(f"event {name}", path, reason) from error
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from journal import offers
-from journal.errors import RecordConflict
+from journal.errors import InvalidJSON, InvalidRecord, RecordConflict
 from journal.events import RunCommitted
 from journal.ids import run_stream
 from journal.json_door import canonical
@@ -14,6 +16,7 @@ from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
 from journal.records import RUN_RECORD, unwrap, validate_evidence_commit
+from journal.run_offers import RunOffers
 from journal.writer import Writer
 
 OWN_EVENTS = (
@@ -39,7 +42,9 @@ def read_bundle(source: Source) -> tuple[dict[str, Any], str]:
     Returns:
         The bundle and its SHA-256 as compact JSON with sorted keys.
     """
-    bundle, _ = offers.read(source, "evidence commit", MAX_BUNDLE_BYTES)
+    bundle, _ = offers.read(
+        source, "evidence commit", max_bytes=MAX_BUNDLE_BYTES, wrapped=offers.WRAPPED
+    )
     validate_evidence_commit(bundle)
     return bundle, hashlib.sha256(canonical(bundle)).hexdigest()
 
@@ -71,23 +76,34 @@ def write_bundle(
         raise RecordConflict(
             run_id, "evidence commit", earlier[0].version, "$ (SHA-256)", earlier[1], sha256
         )
-    made = [
-        offer for offer in _items(bundle, run["session_id"], run_id) if writer.held(offer) is None
-    ]
+    made = [offer for offer in _items(bundle, run) if writer.held(offer) is None]
     rest = {key: value for key, value in bundle.items() if key not in OWN_EVENTS}
-    event = RunCommitted(run=run, rest=rest, sha256=sha256)
-    made.append(offers.fact(run_stream(run_id), event, "committed"))
+    fields = {"run": run, "rest": rest, "sha256": sha256}
+    made.append(offers.fact(run_stream(run_id), RunCommitted.NAME, fields, "committed"))
     return writer.write([*opening, *made])[-1]
 
 
-def _items(bundle: dict[str, Any], session_id: str, run_id: str) -> list[Offer]:
-    made = [offers.record(run_id, item) for item in bundle.get("stream_records") or ()]
-    made += [offers.checkpoint(item, run_id) for item in bundle.get("checkpoints") or ()]
-    made += [offers.approval(item) for item in bundle.get("approvals") or ()]
-    made += [offers.deferred_tool(item) for item in bundle.get("deferred_tools") or ()]
-    made += [offers.stream_cursor(run_id, item) for item in bundle.get("stream_cursors") or ()]
-    if bundle.get("environment_state") is not None:
-        made.append(offers.environment(session_id, run_id, bundle["environment_state"]))
-    if bundle.get("context_state") is not None:
-        made.append(offers.context(session_id, run_id, bundle["context_state"]))
+def _items(bundle: dict[str, Any], run: dict[str, Any]) -> list[Offer]:
+    """Offer a bundle's items; an error names the place in the bundle."""
+    ours = RunOffers(run["run_id"], run["session_id"], run["conversation_id"])
+    makers: dict[str, Callable[[Source], Offer]] = {
+        "stream_records": ours.record,
+        "checkpoints": ours.checkpoint,
+        "approvals": ours.approval,
+        "deferred_tools": ours.deferred_tool,
+        "stream_cursors": ours.cursor,
+        "environment_state": ours.environment,
+        "context_state": ours.context,
+    }
+    made = []
+    for key, make in makers.items():
+        given = bundle.get(key)
+        many = isinstance(given, list)
+        items: list[Any] = given if isinstance(given, list) else [given] if given else []
+        for at, item in enumerate(items):
+            try:
+                made.append(make(item))
+            except (InvalidJSON, InvalidRecord) as error:
+                place = f"$.{key}[{at}]" if many else f"$.{key}"
+                raise replace(error, path=place + error.path[1:]) from error
     return made

@@ -14,26 +14,50 @@ _RUNTIME_ONLY = "starweaver_tool_return_content_parts"
 def same_record(held: JSON, offered: JSON) -> bool:
     """Tell whether an offered stream record is the held one.
 
-    They are equal by JSON type, ignoring key order, or the offered tool return lacks only
+    They are equal by JSON type, ignoring key order, or one of the two tool returns lacks only
     `private_metadata.starweaver_tool_return_content_parts`, which the Starweaver runtime
     drops between its live stream and its evidence commit.
     """
-    return equal(held, offered) or equal(_committed(held), offered)
+    if equal(held, offered):
+        return True
+    tapped, committed = _without_parts(held), _without_parts(offered)
+    if (tapped is None) == (committed is None):
+        return False
+    return equal(tapped or _tidy(held), committed or _tidy(offered))
 
 
-def _committed(record: JSON) -> JSON:
-    event = record.get("event")
-    if not isinstance(event, dict) or event.get("kind") != "tool_return":
-        return record
-    tool_return = event["tool_return"]
-    private = tool_return.get("private_metadata")
+def _without_parts(record: JSON) -> JSON:
+    """Give the record without the content parts; None where it has none."""
+    private = _private(record)
     if not isinstance(private, dict) or _RUNTIME_ONLY not in private:
+        return None
+    return _with_private(record, {k: v for k, v in private.items() if k != _RUNTIME_ONLY})
+
+
+def _tidy(record: JSON) -> JSON:
+    """Give the record without private metadata that says nothing."""
+    return record if _private(record) else _with_private(record, None)
+
+
+def _private(record: JSON) -> JSON:
+    event = record["event"]
+    return event["tool_return"].get("private_metadata") if event["kind"] == "tool_return" else None
+
+
+def _with_private(record: JSON, private: JSON) -> JSON:
+    event = record["event"]
+    if event["kind"] != "tool_return":
         return record
-    rest = {key: value for key, value in private.items() if key != _RUNTIME_ONLY}
-    slim = {key: value for key, value in tool_return.items() if key != "private_metadata"}
-    if rest:
-        slim["private_metadata"] = rest
+    slim = {key: value for key, value in event["tool_return"].items() if key != "private_metadata"}
+    if private:
+        slim["private_metadata"] = private
     return {**record, "event": {**event, "tool_return": slim}}
+
+
+def same_opening(held: JSON, offered: JSON) -> bool:
+    """Tell whether two ways to open a run agree: one may not know the conversation."""
+    known = {held.get("conversation_id"), offered.get("conversation_id")} - {None}
+    return held["session_id"] == offered["session_id"] and len(known) < 2
 
 
 def first_difference(held: JSON, offered: JSON) -> tuple[str, JSON, JSON]:

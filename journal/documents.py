@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from journal.codec import RecordedEvent, decode
 from journal.difference import DifferenceError, apply, diff
 from journal.errors import BrokenBase, CorruptEvent
+from journal.events import ENVIRONMENT_DOCUMENTS, STATE_DOCUMENTS
 from journal.ids import StreamId, Version
 from journal.json_door import JSON, dumps
 from journal.stores.interface import Store
@@ -26,9 +27,15 @@ GROWTH = 2
 SMALL = 16 * 1024
 """Bytes of deltas that are never worth writing a document whole."""
 
+NEAR = 64
+"""Events of a chain read at once."""
+
 MAX_RUNS = 16
 """Other runs a rebuild may read; bounds what one damaged run makes unreadable."""
 
+
+DOCUMENTS = (*STATE_DOCUMENTS, *ENVIRONMENT_DOCUMENTS)
+"""Names of the events that hold a document."""
 
 _Place: TypeAlias = tuple[StreamId, Version]
 
@@ -40,6 +47,8 @@ class Tip:
     stream: StreamId
     version: Version
     document: JSON
+    size: int
+    """Length of the document's compact encoding, in bytes."""
     chain_bytes: int
     chain_runs: int
 
@@ -96,10 +105,12 @@ class Documents:
 
     def tip(self, event: RecordedEvent) -> Tip:
         """Rebuild the document of one event as the tip of its chain."""
+        document = self.rebuild(event)
         return Tip(
             event.stream,
             event.version,
-            self.rebuild(event),
+            document,
+            len(dumps(document)),
             event.data["chain_bytes"],
             event.data.get("chain_runs", 0),
         )
@@ -107,32 +118,39 @@ class Documents:
     def _rebuild(self, event: RecordedEvent, known: Walk) -> JSON:
         chain = [event]
         document: JSON = None
+        near: dict[_Place, RecordedEvent] = {}
         while (base := _base(chain[-1])) is not None:
             held = known.get(base)
             if held is not None:
                 document = held[0]
                 break
-            chain.append(self._read_base(chain[-1], base))
+            if base not in near:
+                near = self._near(base)
+            chain.append(_checked_base(chain[-1], base, near.get(base)))
         for link in reversed(chain):
             try:
                 document = apply(document, link.data["delta"])
-            except (DifferenceError, KeyError) as error:
+            except (DifferenceError, KeyError, TypeError) as error:
                 reason = f"its difference does not fit: {error}"
                 raise CorruptEvent(link.stream, link.version, reason) from error
         known.put((event.stream, event.version), document)
         return document
 
-    def _read_base(self, event: RecordedEvent, base: _Place) -> RecordedEvent:
+    def _near(self, base: _Place) -> dict[_Place, RecordedEvent]:
+        """Read a base and, at once, the documents before it, which it is likely built on."""
         stream, version = base
-        page = self._store.read_stream(stream, after=Version(version - 1), upto=version, limit=1)
-        if not page:
-            raise CorruptEvent(stream, version, f"missing, a base of {event.stream!r}")
-        found = decode(page[0])
-        if found.position >= event.position:
-            raise CorruptEvent(event.stream, event.version, "it names a later event as its base")
-        if "delta" not in found.data:
-            raise CorruptEvent(event.stream, event.version, "its base holds no document")
-        return found
+        page = self._store.read_stream(
+            stream, upto=version, names=DOCUMENTS, newest_first=True, limit=NEAR
+        )
+        return {(stream, row.version): decode(row) for row in page}
+
+
+def _checked_base(event: RecordedEvent, place: _Place, base: RecordedEvent | None) -> RecordedEvent:
+    if base is None:
+        raise CorruptEvent(*place, f"no document, but a base of {event.stream!r}")
+    if base.position >= event.position:
+        raise CorruptEvent(event.stream, event.version, "it names a later event as its base")
+    return base
 
 
 class Walk:
@@ -161,4 +179,7 @@ def _base(event: RecordedEvent) -> _Place | None:
     version = event.data.get("base_version")
     if version is None:
         return None
-    return event.data.get("base_stream", event.stream), version
+    stream = event.data.get("base_stream", event.stream)
+    if type(version) is not int or type(stream) is not str:
+        raise CorruptEvent(event.stream, event.version, "it names no event as its base")
+    return StreamId(stream), Version(version)

@@ -1,7 +1,7 @@
 """Reading interchange lines into a journal.
 
 Lines are kept in order. A bad line stops the reading and nothing of it is kept; what came
-before it stays. Reading the same lines again adds nothing.
+before it stays. Reading exported lines again adds nothing: they carry their versions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from journal.errors import FixInput, InvalidLine, ReadAgain
+from journal.events import SessionRunAdded
 from journal.journal import Journal
 from journal.lines import Line, offers_of, parse_line
 from journal.offers import Offer
@@ -100,7 +101,7 @@ class Ingest:
         try:
             for line in lines:
                 made.append(offers_of(self._journal, line, ahead=ahead))
-                ahead += len(made[-1])
+                ahead += sum(1 for offer in made[-1] if offer.name != SessionRunAdded.NAME)
             receipts = self._journal.write_offers([offer for some in made for offer in some])
         except (FixInput, ReadAgain):
             return False

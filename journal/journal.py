@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
@@ -11,7 +12,6 @@ from journal import commit, offers
 from journal.codec import RecordedEvent
 from journal.errors import InvalidRecord, RunConflict, RunNotFound
 from journal.events import (
-    ResumeClaimed,
     ResumeReleased,
     RunCommitted,
     RunSaved,
@@ -21,7 +21,7 @@ from journal.ids import Version, run_stream
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
-from journal.records import RUN_RECORD, unwrap, validate_resume_claim
+from journal.records import RUN_RECORD, unwrap
 from journal.run import Run
 from journal.stores import Store, open_store
 from journal.writer import Writer
@@ -36,6 +36,7 @@ class Journal:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._writer = Writer(store)
+        self._lock = threading.Lock()
         self._runs: WeakSet[Run] = WeakSet()
         self.reader = Reader(store)
         """The read side: events and documents, for projections and audits."""
@@ -88,7 +89,8 @@ class Journal:
             held["session_id"],
             held.get("conversation_id") or conversation_id,
         )
-        self._runs.add(run)
+        with self._lock:
+            self._runs.add(run)
         return run
 
     def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
@@ -112,6 +114,7 @@ class Journal:
 
     def is_committed(self, run_id: str) -> bool:
         """Tell whether the run's evidence was committed."""
+        offers.check_id(run_id, "run id")
         return commit.committed(self.reader, run_id) is not None
 
     def save_session(self, session: Source) -> Receipt:
@@ -127,21 +130,20 @@ class Journal:
 
     def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run (`resume claim` of the host's session store)."""
-        value, _ = offers.read(claim, "resume claim")
-        validate_resume_claim(value)
-        self._must_know(value["run_id"])
-        offer = offers.fact(
-            run_stream(value["run_id"]),
-            ResumeClaimed(claim=value),
-            f"resume.claimed:{value['claim_id']}",
-        )
+        offer = offers.claim(claim)
+        claimed = offer.value["claim"]
+        held = self._opened(claimed["run_id"])["session_id"]
+        if held != claimed["session_id"]:
+            raise RunConflict(claimed["run_id"], "session", held, claimed["session_id"])
         return self._writer.write([offer])[0]
 
     def release_resume(self, run_id: str, claim_id: str) -> Receipt:
         """Record that a claim to resume a run was given back."""
         self._must_know(run_id)
-        event = ResumeReleased(claim_id=offers.check_id(claim_id, "claim id"))
-        offer = offers.fact(run_stream(run_id), event, f"resume.released:{claim_id}")
+        fields = {"claim_id": offers.check_id(claim_id, "claim id")}
+        offer = offers.fact(
+            run_stream(run_id), ResumeReleased.NAME, fields, f"resume.released:{claim_id}"
+        )
         return self._writer.write([offer])[0]
 
     def session_record(self, session_id: str) -> dict[str, Any] | None:
@@ -150,6 +152,7 @@ class Journal:
         Raises:
             SessionNotFound: nothing of this session was ever recorded.
         """
+        offers.check_id(session_id, "session id")
         event = self.reader.last_session_event(session_id, (SessionSaved.NAME,))
         return None if event is None else self.reader.document(event)
 
@@ -165,9 +168,13 @@ class Journal:
 
     def close(self) -> None:
         """Release every run and close the store; closing twice does nothing."""
-        for run in self._runs:
-            run.release()
-        self._store.close()
+        try:
+            with self._lock:
+                runs = list(self._runs)
+            for run in runs:
+                run.release()
+        finally:
+            self._store.close()
 
     def write_offers(self, made: list[Offer]) -> list[Receipt]:
         """Write prepared offers in one transaction; for `journal.ingest`."""
@@ -185,6 +192,9 @@ class Journal:
         self, run_id: str, session_id: str | None, conversation_id: str | None
     ) -> list[Offer]:
         offers.check_id(run_id, "run id")
+        for value, what in ((session_id, "session id"), (conversation_id, "conversation id")):
+            if value is not None:
+                offers.check_id(value, what)
         if self.reader.has_run(run_id):
             held = self._opened(run_id)
             for field, offered in (("session", session_id), ("conversation", conversation_id)):
@@ -194,9 +204,6 @@ class Journal:
             return []
         if session_id is None:
             raise InvalidRecord("run", "$.session_id", f"new run {run_id!r} needs a session id")
-        offers.check_id(session_id, "session id")
-        if conversation_id is not None:
-            offers.check_id(conversation_id, "conversation id")
         return offers.opening(run_id, session_id, conversation_id)
 
     def _opened(self, run_id: str) -> dict[str, Any]:
@@ -206,6 +213,7 @@ class Journal:
         return first.data
 
     def _must_know(self, run_id: str) -> None:
+        offers.check_id(run_id, "run id")
         if not self.reader.has_run(run_id):
             raise RunNotFound(run_id)
 

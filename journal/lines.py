@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from journal import offers
 from journal.codec import validate
 from journal.commit import MAX_BUNDLE_BYTES
-from journal.errors import InvalidRecord, RecordConflict
+from journal.errors import InvalidRecord, RecordConflict, SessionNotFound, brief
 from journal.events import (
     Event,
     ResumeClaimed,
@@ -32,7 +32,7 @@ from journal.times import parse_time
 
 Line = dict[str, Any]
 
-WRAPPED = 4
+WRAPPED = offers.WRAPPED + 1
 """Levels of JSON around a record in the deepest line, a run_evidence."""
 
 _KEEPING = ("type", "recorded_at", "version")
@@ -68,7 +68,9 @@ FACTS: dict[str, Callable[[Any], str | None]] = {
     RunResumed.NAME: lambda _: None,
     RunSealed.NAME: lambda _: None,
     RunCommitted.NAME: lambda _: "committed",
-    ResumeClaimed.NAME: lambda event: f"resume.claimed:{event.claim.get('claim_id')}",
+    ResumeClaimed.NAME: lambda event: (
+        f"resume.claimed:{event.claim.get('claim_id')}:{event.claim.get('state')}"
+    ),
     ResumeStarted.NAME: lambda event: f"resume.started:{event.claim_id}",
     ResumeReleased.NAME: lambda event: f"resume.released:{event.claim_id}",
 }
@@ -85,10 +87,11 @@ def parse_line(raw: bytes) -> Line:
     line, _ = accept(raw.strip(), unique_keys=True, max_bytes=MAX_BUNDLE_BYTES, wrapped=WRAPPED)
     if type(line) is not dict:
         raise InvalidRecord("line", "$", f"expected an object, found {type(line).__name__}")
-    shape = SHAPES.get(line.get("type", ""))
-    if shape is None:
+    kind = line.get("type")
+    if not isinstance(kind, str) or kind not in SHAPES:
         known = ", ".join(SHAPES)
-        raise InvalidRecord("line", "$.type", f"{line.get('type')!r} is none of {known}")
+        raise InvalidRecord("line", "$.type", f"{brief(kind)} is none of {known}")
+    shape = SHAPES[kind]
     for key in (*shape.ids, shape.body):
         if key not in line:
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "missing")
@@ -96,7 +99,7 @@ def parse_line(raw: bytes) -> Line:
         if key not in (*_KEEPING, *shape.ids, *shape.optional, shape.body):
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "not a member of this line")
     for key in (*shape.ids, *shape.optional):
-        if line.get(key) is not None:
+        if key in shape.ids or line.get(key) is not None:
             offers.check_id(line[key], key)
     return line
 
@@ -149,13 +152,17 @@ def _fact(line: Line) -> Offer:
     identity = FACTS.get(line["name"])
     if identity is None:
         raise InvalidRecord("event line", "$.name", f"{line['name']!r} does not travel as an event")
-    event: Event = validate(line["name"], line["data"])
+    try:
+        event = validate(line["name"], line["data"])
+    except InvalidRecord as error:
+        raise replace(error, path="$.data" + error.path[1:]) from error
     if event.imported is not None:
         raise InvalidRecord("event line", "$.data.imported", "not a member of a travelling event")
     named = _check_fact(event)
     if named not in (None, line["run_id"]):
         raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
-    return offers.fact(run_stream(line["run_id"]), event, identity(event))
+    stream = run_stream(line["run_id"])
+    return offers.fact(stream, event.NAME, line["data"], identity(event))
 
 
 _BUILDERS: dict[str, Callable[[Line], Offer]] = {
@@ -208,16 +215,30 @@ def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -
     if type(version) is not int or version < 1:
         raise InvalidRecord(what, "$.version", f"{version!r} is not a version, 1 or more")
     offer = next(one for one in reversed(made) if one.name != SessionRunAdded.NAME)
+    if offer.stream.startswith(SESSION_PREFIX):
+        return _is_in_session(journal, offer, _recorded_at(line))
     held = journal.reader.event(offer.stream, Version(version))
-    if held is not None:
-        if journal.is_same(offer, held):
-            return True
-        if offer.stream.startswith(SESSION_PREFIX):
-            return False  # a session's own stream is shared by all who write to the session
-        raise RecordConflict(str(held.run_id), offer.what, version, "$", held.name, offer.name)
-    if not offer.stream.startswith(SESSION_PREFIX):
+    if held is None:
         _must_be_next(journal, offer, version, ahead + _before(made, offer))
-    return False
+        return False
+    if journal.is_same(offer, held):
+        return True
+    raise RecordConflict(str(held.run_id), offer.what, version, "$", held.name, offer.name)
+
+
+def _is_in_session(journal: Journal, offer: Offer, recorded_at: int | None) -> bool:
+    """Look for the event in the session's own stream by its time.
+
+    Others write to that stream too, so that its versions may differ between journals.
+    """
+    try:
+        return any(
+            event.recorded_at == recorded_at and journal.is_same(offer, event)
+            for event in journal.reader.session_events(offer.stream.removeprefix(SESSION_PREFIX))
+            if event.name == offer.name
+        )
+    except SessionNotFound:
+        return False
 
 
 def _before(made: Sequence[Offer], offer: Offer) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from journal.codec import encode, encode_record
+from journal.codec import encode, encode_record, validate
 from journal.errors import InvalidRecord
 from journal.events import (
     ApprovalDecided,
@@ -24,6 +24,7 @@ from journal.events import (
     Event,
     EventData,
     Imported,
+    ResumeClaimed,
     RunOpened,
     RunSaved,
     SessionRunAdded,
@@ -50,6 +51,7 @@ from journal.records import (
     validate_context_state,
     validate_deferred_tool,
     validate_environment_state,
+    validate_resume_claim,
     validate_run,
     validate_session,
     validate_stream_cursor,
@@ -59,6 +61,9 @@ from journal.stores.interface import Identity
 
 Source = Record | Mapping[str, Any] | bytes
 """A record as a host may hand it in: a model, a mapping, or JSON text."""
+
+WRAPPED = 3
+"""Levels of JSON that an event or a bundle puts around a record."""
 
 STATE_CHAIN = "state"
 ENVIRONMENT_CHAIN = "environment"
@@ -93,16 +98,17 @@ class Offer:
         return f"{kind} {self.identity}" if self.identity is not None else kind
 
 
-def read(source: Source, what: str, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], bytes]:
+def read(
+    source: Source, what: str, *, max_bytes: int = MAX_BYTES, wrapped: int = 0
+) -> tuple[dict[str, Any], bytes]:
     """Pass a record through the door.
 
     Raises:
         InvalidJSON: it holds something JSON or the journal does not allow.
         InvalidRecord: it is not an object.
     """
-    value, raw = accept(
-        source.to_json() if isinstance(source, Record) else source, max_bytes=max_bytes
-    )
+    plain = source.to_json() if isinstance(source, Record) else source
+    value, raw = accept(plain, max_bytes=max_bytes, wrapped=wrapped)
     if type(value) is not dict:
         hint = "; hand in JSON text as bytes" if isinstance(value, str) else ""
         raise InvalidRecord(what, "$", f"expected an object, found {type(value).__name__}{hint}")
@@ -110,7 +116,7 @@ def read(source: Source, what: str, max_bytes: int = MAX_BYTES) -> tuple[dict[st
 
 
 def _bare(source: Source, what: str, schema: str) -> tuple[dict[str, Any], bytes]:
-    value, raw = read(source, what)
+    value, raw = read(source, what, wrapped=1)
     payload, _ = unwrap(value, schema)
     return (value, raw) if payload is value else (payload, dumps(payload))
 
@@ -133,7 +139,7 @@ def check_status(status: object) -> str:
     Raises:
         InvalidRecord: it is not one.
     """
-    if status not in set(RunStatus):
+    if not isinstance(status, str) or status not in set(RunStatus):
         known = ", ".join(RunStatus)
         raise InvalidRecord("status", "$", f"{status!r} is none of {known}")
     return str(status)
@@ -245,12 +251,15 @@ def deferred_tool(source: Source) -> Offer:
 
 
 def stream_cursor(run_id: str, source: Source) -> Offer:
-    """Offer a saved stream cursor."""
+    """Offer a saved stream cursor, whose scope must be the run."""
     value, _ = read(source, "stream cursor")
     validate_stream_cursor(value)
-    at = value.get("position", value)
-    identity = f"cursor:{at['family']}:{at['scope']}:{at['sequence']}"
-    return _ready(run_stream(run_id), CursorSaved(cursor=value), value, identity)
+    path, at = ("$.position", value["position"]) if "position" in value else ("$", value)
+    if at["scope"] != f"run:{run_id}":
+        reason = f"{at['scope']!r}, but the cursor was given to run {run_id!r}"
+        raise InvalidRecord("stream cursor", f"{path}.scope", reason)
+    made = _ready(run_stream(run_id), CursorSaved(cursor=value), value, None)
+    return replace(made, same_as_last=True)
 
 
 def session(source: Source) -> Offer:
@@ -277,20 +286,34 @@ def run(source: Source) -> Offer:
 
 def opening(run_id: str, session_id: str, conversation_id: str | None) -> list[Offer]:
     """Offer the two events that open a run: in its own stream and in its session's."""
-    opened = RunOpened(run_id=run_id, session_id=session_id, conversation_id=conversation_id)
-    added = SessionRunAdded(run_id=run_id)
-    return [fact(run_stream(run_id), opened, "opened"), added_to_session(session_id, added)]
+    fields = {"run_id": run_id, "session_id": session_id, "conversation_id": conversation_id}
+    return [
+        fact(run_stream(run_id), RunOpened.NAME, fields, "opened"),
+        fact(session_stream(session_id), SessionRunAdded.NAME, {"run_id": run_id}, f"run:{run_id}"),
+    ]
 
 
-def added_to_session(session_id: str, added: SessionRunAdded) -> Offer:
-    """Offer the session's own note of a new run."""
-    return fact(session_stream(session_id), added, f"run:{added.run_id}")
+def fact(
+    stream: StreamId, name: str, fields: Mapping[str, Any], identity: str | None = None
+) -> Offer:
+    """Offer an event that no host record stands for; fields that are None are left out.
+
+    Raises:
+        InvalidJSON, InvalidRecord: a field is wrong.
+    """
+    value, raw = accept(
+        {key: item for key, item in fields.items() if item is not None}, wrapped=WRAPPED
+    )
+    validate(name, value)
+    return Offer(stream, name, value, raw, identity)
 
 
-def fact(stream: StreamId, event: Event, identity: str | None = None) -> Offer:
-    """Offer an event that no host record stands for."""
-    value = event.model_dump(exclude_none=True, exclude={"imported"})
-    return Offer(stream, event.NAME, value, encode(event), identity)
+def claim(source: Source) -> Offer:
+    """Offer a claim to resume a run; each state of a claim is an event of its own."""
+    value, _ = read(source, "resume claim")
+    validate_resume_claim(value)
+    identity = f"resume.claimed:{value['claim_id']}:{value['state']}"
+    return fact(run_stream(value["run_id"]), ResumeClaimed.NAME, {"claim": value}, identity)
 
 
 def imported(offer: Offer, recorded_at: int | None) -> Offer:

@@ -23,4 +23,8 @@ def parse_time(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} names no zone; end it with Z or an offset such as +02:00")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is outside the years 1 to 9999 of UTC") from error
     return (moment - _EPOCH) // _MICROSECOND

@@ -7,6 +7,7 @@ recognized, and what is new is tried again.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -14,9 +15,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from journal.codec import RecordedEvent, decode
-from journal.compare import first_difference, same_record
+from journal.compare import first_difference, same_opening, same_record
 from journal.documents import Documents, Tip, next_fields
-from journal.errors import InvalidRecord, RecordConflict, VersionConflict
+from journal.errors import (
+    BatchConflict,
+    BrokenBase,
+    CorruptEvent,
+    JournalForked,
+    RecordConflict,
+    RunConflict,
+    VersionConflict,
+)
 from journal.events import (
     ENVIRONMENT_DOCUMENTS,
     STATE_DOCUMENTS,
@@ -34,8 +43,11 @@ from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
 
 CHAINS = {STATE_CHAIN: STATE_DOCUMENTS, ENVIRONMENT_CHAIN: ENVIRONMENT_DOCUMENTS}
 
-MAX_STREAMS = 64
-"""Streams whose last documents are kept in memory; the longest unused goes first."""
+MAX_STREAMS = 256
+"""Streams that are remembered; the longest unused goes first."""
+
+MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+"""Last documents kept in memory, together, in bytes of their compact encoding."""
 
 MAX_ATTEMPTS = 50
 """Times a write is decided again because another writer was there first."""
@@ -50,6 +62,11 @@ class StreamState:
 
     head: Version
     tips: dict[str, Tip | None] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the documents that are remembered, compactly encoded."""
+        return sum(tip.size for tip in self.tips.values() if tip is not None)
 
 
 @dataclass(slots=True)
@@ -68,6 +85,7 @@ class Writer:
         self._store = store
         self._documents = Documents(store)
         self._clock = clock or (lambda: time.time_ns() // 1000)
+        self._process = os.getpid()
         self._lock = threading.RLock()
         self._streams: OrderedDict[StreamId, StreamState] = OrderedDict()
 
@@ -81,6 +99,7 @@ class Writer:
             RecordConflict: an identity is held with different JSON; nothing was written.
             VersionConflict: other writers were first every time.
         """
+        self._must_be_ours()
         with self._lock:
             receipts: dict[int, Receipt] = {}
             same: dict[int, int] = {}
@@ -119,8 +138,15 @@ class Writer:
         """Tell whether a recorded event is what is offered."""
         return self._is_same(offer, event, self._value(event))
 
+    def _must_be_ours(self) -> None:
+        # Before the lock: another thread may have held it when the process was forked.
+        if os.getpid() != self._process:
+            raise JournalForked(self._store.location, self._process)
+
     def forget(self, stream: StreamId) -> None:
-        """Drop what is remembered of a stream."""
+        """Drop what is remembered of a stream; in a forked process there is nothing."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             self._streams.pop(stream, None)
 
@@ -140,8 +166,15 @@ class Writer:
             self._state(stream).tips[chain] = tip
         for at, event in zip(new, stored, strict=True):
             into[at] = _receipt(event)
-        while len(self._streams) > MAX_STREAMS:
-            self._streams.popitem(last=False)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Forget the longest unused streams, but never the one written to last."""
+        held = sum(state.size for state in self._streams.values())
+        while len(self._streams) > 1 and (
+            held > MAX_DOCUMENT_BYTES or len(self._streams) > MAX_STREAMS
+        ):
+            held -= self._streams.popitem(last=False)[1].size
 
     def _event(self, offer: Offer, batch: _Batch) -> NewEvent:
         stream = offer.stream
@@ -159,7 +192,12 @@ class Writer:
         base = batch.tips.get(key) or self._tip(offer.stream, chain, batch)
         held = next_fields(base, offer.stream, offer.value, offer.size)
         batch.tips[key] = Tip(
-            offer.stream, version, offer.value, held["chain_bytes"], held["chain_runs"]
+            offer.stream,
+            version,
+            offer.value,
+            offer.size,
+            held["chain_bytes"],
+            held["chain_runs"],
         )
         fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
         return dumps(fields | held)
@@ -186,7 +224,10 @@ class Writer:
 
     def _last_document(self, stream: StreamId, chain: str) -> Tip | None:
         page = self._store.read_stream(stream, names=CHAINS[chain], newest_first=True, limit=1)
-        return self._documents.tip(decode(page[0])) if page else None
+        try:
+            return self._documents.tip(decode(page[0])) if page else None
+        except (BrokenBase, CorruptEvent):
+            return None  # what comes next is held whole, and does not share the damage
 
     def _session_of(self, stream: StreamId, batch: _Batch) -> str:
         opened = batch.sessions.get(stream)
@@ -219,8 +260,14 @@ class Writer:
             page = self._store.read_stream(
                 offer.stream, names=(offer.name,), newest_first=True, limit=1
             )
-            if page and equal(self._value(decode(page[0])), offer.value):
+            if page and self._is_last(offer, decode(page[0])):
                 receipts[at] = _receipt(page[0], repeated=True)
+
+    def _is_last(self, offer: Offer, last: RecordedEvent) -> bool:
+        try:
+            return equal(self._value(last), offer.value)
+        except (BrokenBase, CorruptEvent):
+            return False
 
     def _settle_held(
         self,
@@ -240,9 +287,10 @@ class Writer:
                 earlier = first.setdefault((offer.stream, offer.identity), at)
                 if earlier != at:
                     same[at] = earlier
-                    if not _same(offer.name, offers[earlier].value, offer.value):
-                        reason = f"{offer.what} differs from the one at [{earlier}]"
-                        raise InvalidRecord("batch", f"$[{at}]", reason)
+                    held_value = offers[earlier].value
+                    if not _same(offer.name, held_value, offer.value):
+                        path, was, now = first_difference(held_value, offer.value)
+                        raise BatchConflict(offer.what, path, was, now)
 
     def _must_be_same(self, offer: Offer, event: RecordedEvent) -> None:
         held = self._value(event)
@@ -250,6 +298,8 @@ class Writer:
             return
         path, was, now = first_difference(held, offer.value)
         run_id = event.run_id or str(event.session_id)
+        if offer.name == event.name == RunOpened.NAME:
+            raise RunConflict(run_id, path.removeprefix("$.").removesuffix("_id"), was, now)
         raise RecordConflict(run_id, offer.what, event.version, path, was, now)
 
     @staticmethod
@@ -267,7 +317,11 @@ class Writer:
 
 
 def _same(name: str, held: JSON, offered: JSON) -> bool:
-    return (same_record if name == StreamRecorded.NAME else equal)(held, offered)
+    if name == StreamRecorded.NAME:
+        return same_record(held, offered)
+    if name == RunOpened.NAME:
+        return same_opening(held, offered)
+    return equal(held, offered)
 
 
 def _receipt(event: StoredEvent, *, repeated: bool = False) -> Receipt:

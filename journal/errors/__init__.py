@@ -6,6 +6,7 @@
     +-- ReadAgain                somebody else was there first: re-read, decide again
     |   +-- Conflict
     |   |   +-- RecordConflict
+    |   |   +-- BatchConflict
     |   |   +-- RunConflict
     |   +-- VersionConflict
     |       +-- IdentityTaken
@@ -62,6 +63,7 @@ from journal.errors.fix_input import (
     UnknownEvent,
 )
 from journal.errors.read_again import (
+    BatchConflict,
     Conflict,
     IdentityTaken,
     RecordConflict,
@@ -85,6 +87,7 @@ from journal.errors.stop import (
 
 __all__ = [
     "AgentExecutorError",
+    "BatchConflict",
     "BrokenBase",
     "CheckpointNotFound",
     "Conflict",

@@ -34,6 +34,24 @@ class RecordConflict(Conflict):
 
 
 @dataclass(eq=False)
+class BatchConflict(Conflict):
+    """One call offers the same identity twice, with different JSON."""
+
+    what: str
+    path: str
+    first: Any
+    second: Any
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"{self.what} is offered twice and differs at {self.path}: first {brief(self.first)}, "
+            f"then {brief(self.second)}; nothing was written, offer it once"
+        )
+
+
+@dataclass(eq=False)
 class RunConflict(Conflict):
     """The run id is taken by a run that belongs elsewhere."""
 

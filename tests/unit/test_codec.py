@@ -91,7 +91,7 @@ def test_events_are_frozen_and_closed():
     event = RunStatusChanged(status="running")
     with pytest.raises(Exception, match="frozen"):
         event.status = "failed"
-    with pytest.raises(InvalidRecord, match=r"\$\.data\.colour"):
+    with pytest.raises(InvalidRecord, match=r"\$\.colour"):
         validate(RunStatusChanged.NAME, {"status": "running", "colour": "red"})
     with pytest.raises(InvalidRecord, match=r"not an event"):
         validate("run.vanished.v1", {})

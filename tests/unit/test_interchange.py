@@ -140,7 +140,7 @@ BAD = [
     (record_line(9, run_id=""), "non-empty"),
     (record_line(9, colour="red"), "colour"),
     (record_line(9) | {"record": {"sequence": 9}}, "event"),
-    (record_line(9) | {"record": samples.record(9) | {"x": 1e999}}, "inf"),
+    (record_line(9) | {"record": samples.record(9) | {"x": 1e999}}, "too large"),
     (record_line(9, recorded_at="yesterday"), "recorded_at"),
     (record_line(9, recorded_at="2026-01-01T00:00:00"), "zone"),
     (record_line(9, recorded_at=5), "recorded_at"),

@@ -6,6 +6,7 @@ import pytest
 
 from journal import Journal
 from journal.errors import (
+    BatchConflict,
     InvalidEnvelope,
     InvalidJSON,
     InvalidRecord,
@@ -120,8 +121,11 @@ def test_append_many_is_all_or_nothing(journal, run):
 
 
 def test_two_different_records_of_one_sequence_in_a_batch_are_refused(journal, run):
-    with pytest.raises(InvalidRecord, match=r"\$\[1\]"):
+    with pytest.raises(BatchConflict, match="stream record 1 is offered twice"):
         run.append_many([samples.record(1), samples.delta(1, "x")])
+    with pytest.raises(InvalidRecord) as error:
+        run.append_many([samples.record(1), {"sequence": 2, "event": {}}])
+    assert error.value.path == "$[1].event.kind"
     assert records(journal) == []
 
 
@@ -262,7 +266,7 @@ def test_facts_and_people_in_the_loop_are_events(journal, run):
     ]
     with pytest.raises(InvalidRecord, match="none of"):
         run.set_status("dancing")
-    with pytest.raises(InvalidRecord, match="not of run"):
+    with pytest.raises(InvalidRecord, match="given to 'r'"):
         run.approval(samples.approval(run_id="other"))
 
 

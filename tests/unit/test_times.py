@@ -26,3 +26,6 @@ def test_zones_are_read_and_finer_digits_cut_off():
     assert parse_time("1970-01-01T00:00:00.0000019Z") == 1
     with pytest.raises(ValueError, match="zone"):
         parse_time("1970-01-01T00:00:00")
+    for text in ("0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"):
+        with pytest.raises(ValueError, match="years 1 to 9999"):
+            parse_time(text)

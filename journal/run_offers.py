@@ -1,0 +1,89 @@
+"""What can be offered to one run: everything its verbs take, checked to be of that run.
+
+Made where the caller is, outside every lock and before any thread is changed, so that what
+the host does to its objects afterwards does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from journal import offers
+from journal.errors import InvalidJSON, InvalidRecord, RunConflict
+from journal.events import RunResumed, RunStatusChanged, RunSuspended
+from journal.ids import run_stream
+from journal.offers import Offer, Source
+
+
+@dataclass(frozen=True, slots=True)
+class RunOffers:
+    """Makes the offers of one run."""
+
+    run_id: str
+    session_id: str
+    conversation_id: str | None
+
+    def record(self, source: Source) -> Offer:
+        """Offer one stream record."""
+        return offers.record(self.run_id, source)
+
+    def records(self, sources: Iterable[Source]) -> list[Offer]:
+        """Offer stream records; an error names the place of the bad one in its path."""
+        made = []
+        for at, source in enumerate(sources):
+            try:
+                made.append(offers.record(self.run_id, source))
+            except (InvalidJSON, InvalidRecord) as error:
+                raise replace(error, path=f"$[{at}]{error.path[1:]}") from error
+        return made
+
+    def checkpoint(self, source: Source) -> Offer:
+        """Offer a checkpoint of this run and, where it is known, its conversation."""
+        made = offers.checkpoint(source, self.run_id)
+        offered = made.fields["conversation_id"]
+        if self.conversation_id not in (None, offered):
+            raise RunConflict(self.run_id, "conversation", self.conversation_id, offered)
+        return made
+
+    def context(self, state: Source) -> Offer:
+        """Offer an exported context state."""
+        return offers.context(self.session_id, self.run_id, state)
+
+    def environment(self, state: Source) -> Offer:
+        """Offer an exported environment state."""
+        return offers.environment(self.session_id, self.run_id, state)
+
+    def approval(self, record: Source) -> Offer:
+        """Offer an approval of this run."""
+        return self._own(offers.approval(record))
+
+    def deferred_tool(self, record: Source) -> Offer:
+        """Offer a deferred tool call of this run."""
+        return self._own(offers.deferred_tool(record))
+
+    def cursor(self, cursor: Source) -> Offer:
+        """Offer a saved stream cursor."""
+        return offers.stream_cursor(self.run_id, cursor)
+
+    def status(self, status: str, reason: str | None) -> Offer:
+        """Offer that somebody set the run's status."""
+        fields = {"status": offers.check_status(status), "reason": reason}
+        return offers.fact(run_stream(self.run_id), RunStatusChanged.NAME, fields)
+
+    def suspended(self, reason: str, checkpoint_id: str | None) -> Offer:
+        """Offer that the run stops at a boundary and waits."""
+        fields = {"reason": offers.check_id(reason, "reason"), "checkpoint_id": checkpoint_id}
+        return offers.fact(run_stream(self.run_id), RunSuspended.NAME, fields)
+
+    def resumed(self) -> Offer:
+        """Offer that a suspended run goes on."""
+        return offers.fact(run_stream(self.run_id), RunResumed.NAME, {})
+
+    def _own(self, offer: Offer) -> Offer:
+        for key, ours in (("run_id", self.run_id), ("session_id", self.session_id)):
+            if offer.value[key] != ours:
+                what = offer.name.rsplit(".", 1)[0]
+                reason = f"{offer.value[key]!r}, but it was given to {ours!r}"
+                raise InvalidRecord(what, f"$.{key}", reason)
+        return offer
