@@ -7,6 +7,7 @@ from typing import Any
 
 from journal.codec import RecordedEvent
 from journal.documents import Walk
+from journal.errors import CorruptEvent
 from journal.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -20,6 +21,7 @@ from journal.events import (
     SessionSaved,
     StreamRecorded,
 )
+from journal.ids import Version, run_stream
 from journal.reader import Reader
 from journal.times import format_time
 
@@ -76,7 +78,11 @@ class _Lines:
         """Make the line of an event; None for one that another line implies."""
         if event.name == SessionRunAdded.NAME:
             return None
-        line = self._body(event)
+        try:
+            line = self._body(event)
+        except (KeyError, TypeError) as error:
+            reason = f"it lacks or misplaces {error}"
+            raise CorruptEvent(event.stream, event.version, reason) from error
         line["recorded_at"] = format_time(event.recorded_at)
         line["version"] = event.version
         return line
@@ -112,6 +118,8 @@ class _Lines:
         run_id = str(event.run_id)
         session_id = self._sessions.get(run_id)
         if session_id is None:
-            opened = next(self._reader.run_events(run_id))
+            opened = self._reader.event(run_stream(run_id), Version(1))
+            if opened is None:
+                raise CorruptEvent(event.stream, 1, "missing")
             session_id = self._sessions[run_id] = opened.data["session_id"]
         return {"session_id": session_id, "run_id": run_id}

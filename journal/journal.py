@@ -10,10 +10,11 @@ from weakref import WeakSet
 
 from journal import commit, offers
 from journal.codec import RecordedEvent
-from journal.errors import InvalidRecord, RunConflict, RunNotFound
+from journal.errors import CorruptEvent, InvalidRecord, RunConflict, RunNotFound
 from journal.events import (
     ResumeReleased,
     RunCommitted,
+    RunOpened,
     RunSaved,
     SessionSaved,
 )
@@ -207,9 +208,10 @@ class Journal:
         return offers.opening(run_id, session_id, conversation_id)
 
     def _opened(self, run_id: str) -> dict[str, Any]:
+        self._must_know(run_id)
         first = self.reader.event(run_stream(run_id), Version(1))
-        if first is None:
-            raise RunNotFound(run_id)
+        if first is None or first.name != RunOpened.NAME:
+            raise CorruptEvent(run_stream(run_id), 1, "missing, or not the opening of a run")
         return first.data
 
     def _must_know(self, run_id: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from journal.codec import RecordedEvent, decode
 from journal.documents import Documents, Walk
-from journal.errors import RunNotFound, SessionNotFound
+from journal.errors import CorruptEvent, RunNotFound, SessionNotFound
 from journal.ids import (
     RUN_PREFIX,
     SESSION_PREFIX,
@@ -78,10 +78,13 @@ class Reader:
         while True:
             page = self._store.read_stream(stream, after=after, upto=upto, names=names, limit=PAGE)
             for stored in page:
+                if names is None and stored.version != after + 1:
+                    reason = f"missing: version {stored.version} follows {after}"
+                    raise CorruptEvent(stream, after + 1, reason)
+                after = stored.version
                 yield decode(stored)
             if len(page) < PAGE:
                 return
-            after = page[-1].version
 
     def last_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the run's last event, by version, of one of these stored names."""

@@ -223,8 +223,9 @@ class Writer:
         return tips[chain]
 
     def _last_document(self, stream: StreamId, chain: str) -> Tip | None:
-        page = self._store.read_stream(stream, names=CHAINS[chain], newest_first=True, limit=1)
+        names = CHAINS[chain]
         try:
+            page = self._store.read_stream(stream, names=names, newest_first=True, limit=1)
             return self._documents.tip(decode(page[0])) if page else None
         except (BrokenBase, CorruptEvent):
             return None  # what comes next is held whole, and does not share the damage
@@ -257,17 +258,20 @@ class Writer:
         for at, offer in enumerate(offers):
             if not offer.same_as_last or at in receipts:
                 continue
+            last = self._last(offer)
+            if last is not None:
+                receipts[at] = _receipt(last, repeated=True)
+
+    def _last(self, offer: Offer) -> StoredEvent | None:
+        """Give the stream's last event of the offer's name when it is the same."""
+        try:
             page = self._store.read_stream(
                 offer.stream, names=(offer.name,), newest_first=True, limit=1
             )
-            if page and self._is_last(offer, decode(page[0])):
-                receipts[at] = _receipt(page[0], repeated=True)
-
-    def _is_last(self, offer: Offer, last: RecordedEvent) -> bool:
-        try:
-            return equal(self._value(last), offer.value)
+            same = page and equal(self._value(decode(page[0])), offer.value)
         except (BrokenBase, CorruptEvent):
-            return False
+            return None
+        return page[0] if same else None
 
     def _settle_held(
         self,

@@ -62,6 +62,7 @@ class RunFold:
         "progress",
         "responses",
         "returned",
+        "returned_before",
         "session_id",
         "tail",
         "tool_calls",
@@ -93,7 +94,10 @@ class RunFold:
         self.tool_calls: list[dict[str, Any]] = []
         """Own tool calls after `checkpoint`."""
         self.returned: set[str] = set()
-        """Ids of all own tool calls that returned; a compacted history may lack them."""
+        """Ids of the own tool calls that returned after `checkpoint`."""
+        self.returned_before: set[str] = set()
+        """The same before it: a host does not clear its pending calls, and a compacted
+        history no longer holds their returns."""
         self.trace: dict[str, Any] = {}
         """The latest trace context that was not empty, of a checkpoint or a run record."""
 
@@ -212,6 +216,8 @@ def _checkpoint(fold: RunFold, event: RecordedEvent) -> None:
     fold.usages = []
     fold.tail = []
     fold.tool_calls = []
+    fold.returned_before |= fold.returned
+    fold.returned = set()
     fold.trace = data.get("trace_context") or fold.trace
     fold.messages.checkpoint(data["messages"], data["step"])
     fold.progress.checkpoint(data["node"], data["status"], data["step"])

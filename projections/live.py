@@ -111,8 +111,13 @@ def _usage(fold: RunFold, state: dict[str, Any]) -> dict[str, Any]:
 def _open_tool_calls(
     fold: RunFold, state: dict[str, Any], histories: Iterable[list[Any]]
 ) -> tuple[OpenToolCall, ...]:
+    pending = (
+        call
+        for call in state.get("pending_tool_calls") or ()
+        if call["id"] not in fold.returned_before
+    )
     calls: dict[str, dict[str, Any]] = {}
-    for call in (*(state.get("pending_tool_calls") or ()), *fold.tool_calls):
+    for call in (*pending, *fold.tool_calls):
         calls.setdefault(call["id"], call)
     if not calls:
         return ()

@@ -30,25 +30,34 @@ def journal(request, tmp_path):
 
 
 @pytest.fixture
-def flip():
-    """Damage the stored bytes of one event behind the journal's back."""
+def tamper():
+    """Change the rows of one event behind the journal's back, guards and all."""
 
-    def damage(path, stream, version):
+    def change(path, stream, version, what):
         with closing(sqlite3.connect(path)) as db, db:
             guards = db.execute(
                 "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
             ).fetchall()
             for name, _ in guards:
                 db.execute(f'DROP TRIGGER "{name}"')
-            [(key,)] = db.execute("SELECT key FROM streams WHERE name = ?", (stream,))
             changed = db.execute(
-                "UPDATE events SET data = CAST(x'00' || substr(data, 2) AS BLOB)"
-                " WHERE stream = ? AND version = ?",
-                (key, version),
+                f"{what} WHERE version = ? AND stream = (SELECT key FROM streams WHERE name = ?)",
+                (version, stream),
             )
             assert changed.rowcount == 1
             for _, sql in guards:
                 db.execute(sql)
+
+    return change
+
+
+@pytest.fixture
+def flip(tamper):
+    """Damage the stored bytes of one event behind the journal's back."""
+
+    def damage(path, stream, version):
+        what = "UPDATE events SET data = CAST(x'00' || substr(data, 2) AS BLOB)"
+        tamper(path, stream, version, what)
 
     return damage
 

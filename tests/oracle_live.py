@@ -46,12 +46,19 @@ def usage(events):
 def open_tool_calls(checkpoint, records, records_after, messages):
     """List the calls that nobody has answered.
 
-    "The history" is the checkpoint's, and that of the messages where it is another.
+    "The history" is the checkpoint's, and that of the messages where it is another. A call
+    that a checkpoint still holds as pending is answered by a return before it, too: a
+    compacted history may no longer hold that return.
     """
     calls, answered = [], set()
     if checkpoint is not None:
         state = checkpoint.body["state"]
-        calls += state.get("pending_tool_calls") or []
+        before = {
+            event.body["event"]["tool_return"]["tool_call_id"]
+            for event in records
+            if event not in records_after and is_own(event, "tool_return")
+        }
+        calls += [c for c in state.get("pending_tool_calls") or [] if c["id"] not in before]
         for held in (
             "pending_tool_returns",
             "pending_approval_tool_returns",
@@ -67,8 +74,6 @@ def open_tool_calls(checkpoint, records, records_after, messages):
     for event in records_after:
         if is_own(event, "tool_call"):
             calls.append(event.body["event"]["call"])
-    # Also a return before the checkpoint: a compacted history may not hold it any more.
-    for event in records:
         if is_own(event, "tool_return"):
             answered.add(event.body["event"]["tool_return"]["tool_call_id"])
     found = {}

@@ -25,6 +25,7 @@ from journal.codec import RecordedEvent
 from journal.errors import RunNotFound, SessionNotFound
 from journal.events import CheckpointTaken
 from journal.journal import Journal
+from journal.records import RUN_RECORD, unwrap
 from journal.run import Run
 from journal.times import format_time
 from projections.order import anchored
@@ -139,7 +140,7 @@ class JournalSessionStore:
                 "stream_archive and replay_event_log"
             )
         self._journal.commit_run_evidence(commit)
-        run = commit["run"]
+        run, _ = unwrap(commit["run"], RUN_RECORD)
         # Not released: a live stream may still hand over records that the evidence holds too.
         self._runs.pop(run["run_id"], None)
         return self.load_run(run["session_id"], run["run_id"])

@@ -104,6 +104,24 @@ def test_rebuilding_does_not_change_what_was_rebuilt_before(journal):
     assert [journal.reader.document(event) for event in held] == given
 
 
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_missing_event_is_noticed(tmp_path, tamper, version):
+    path = tmp_path / "j.db"
+    with Journal.open(path) as journal:
+        for run_id in ("r1", "r2"):
+            run = journal.run(run_id, session_id=run_id, conversation_id="c")
+            run.append_many([samples.record(n) for n in range(4)])
+    tamper(path, "run:r1", version, "DELETE FROM events")
+    with Journal.open(path) as journal:
+        with pytest.raises(CorruptEvent) as error:
+            list(journal.reader.run_events("r1"))
+        assert (error.value.stream, error.value.version) == ("run:r1", version)
+        assert len(list(journal.reader.run_events("r2"))) == 5
+        if version == 1:
+            with pytest.raises(CorruptEvent):
+                journal.run("r1")
+
+
 @pytest.fixture
 def damaged(tmp_path):
     """A file whose run r1 lost the base of everything that builds on it."""

@@ -95,7 +95,7 @@ def test_the_stack_of_the_caller_does_not_matter():
     def deep(frames):
         return deep(frames - 1) if frames else accept(text)
 
-    value, raw = deep(800)
+    _, raw = deep(800)
     assert raw == text
     with pytest.raises(InvalidJSON, match="int, not a string"):
         accept({10**5000: 1})
