@@ -65,7 +65,7 @@ def raw_work(folder: Path, rows: list[tuple[Any, ...]], schema: str, batch: int)
             db.execute("INSERT INTO names VALUES (?, ?)", (code, f"name{code}"))
         db.execute("INSERT INTO streams VALUES (?, 'run:run')", (stream,))
         db.execute("COMMIT")
-        insert = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        insert = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         for numbers in batches(len(rows), batch):
             db.execute("BEGIN IMMEDIATE")
             db.executemany(insert, rows[numbers[0] : numbers[-1] + 1])
@@ -97,7 +97,7 @@ def rows_of(path: Path) -> tuple[list[tuple[Any, ...]], str, int]:
     """Read back what the journal wrote: its rows from position 1, its schema, its size."""
     db = sqlite3.connect(path)
     rows = db.execute(
-        "SELECT position, stream, version, name, codec, recorded_at, identity, data "
+        "SELECT position, stream, version, name, codec, recorded_at, identity, checksum, data "
         "FROM events WHERE stream = 1 ORDER BY position"
     ).fetchall()
     # The session's one event is left out, so positions are closed up.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from journal.ids import Position, StreamId, Version
 
@@ -34,9 +34,12 @@ class NewEvent:
     identity: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """An event as it stands in the store."""
+class StoredEvent(NamedTuple):
+    """An event as it stands in the store.
+
+    A tuple because making one is on the way of every read, and costs a third of a frozen
+    dataclass.
+    """
 
     position: Position
     stream: StreamId

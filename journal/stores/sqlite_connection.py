@@ -9,6 +9,7 @@ import os
 import sqlite3
 import threading
 import time
+from functools import partial
 from typing import cast
 
 from eventsourcing.sqlite import SQLiteConnection, SQLiteConnectionPool
@@ -193,6 +194,8 @@ class EventPool(SQLiteConnectionPool):
         )
         try:
             connection.execute("PRAGMA trusted_schema=OFF")
+            # A damaged text must not fail the whole read: its own row's checksum tells.
+            connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
         except BaseException:
             connection.close()
             raise

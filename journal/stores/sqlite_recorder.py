@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -14,17 +15,23 @@ from journal.errors import CorruptEvent, IdentityTaken, VersionConflict
 from journal.ids import Position, StreamId, Version
 from journal.stores.interface import Identity, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
+from journal.stores.sqlite_checksum import checksum
 from journal.stores.sqlite_datastore import EventDatastore
 from journal.stores.sqlite_tail import Tail
 
+_LOWEST = -(2**63)
+"""Reading from the start takes in numbers below 1, which only damage makes: it raises then."""
+
 _HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
-_FROM_STREAM = (
-    f"SELECT position, version, name, recorded_at, codec, data FROM events WHERE {_IN_STREAM}"
-)
+_FROM_STREAM = f"""
+    SELECT position, version, name, recorded_at, codec, identity, checksum, data
+    FROM events WHERE {_IN_STREAM}
+"""
 _FROM_ALL = """
-    SELECT streams.name, position, version, events.name, recorded_at, codec, data
+    SELECT streams.name,
+        position, version, events.name, recorded_at, codec, identity, checksum, data
     FROM events LEFT JOIN streams ON streams.key = events.stream
     WHERE position > ? AND position <= ?
 """
@@ -62,16 +69,21 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
                     raise VersionConflict(event.stream, event.version - 1, head.version)
                 head.version += 1
                 tail.position += 1
-                identity = event.identity
+                position, version, name = Position(tail.position), event.version, event.name
+                identity = None if event.identity is None else _stored_identity(event.identity)
+                crc = checksum(
+                    event.stream, name, position, version, codec, recorded_at, identity, data
+                )
                 rows.append(
                     (
-                        tail.position,
+                        position,
                         head.key,
-                        event.version,
-                        codes[event.name],
+                        version,
+                        codes[name],
                         codec,
                         recorded_at,
-                        None if identity is None else _stored_identity(identity),
+                        identity,
+                        crc,
                         data,
                     )
                 )
@@ -101,7 +113,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
     ) -> list[StoredEvent]:
         """Read one page of a stream by version."""
         sql = f"{_FROM_STREAM} AND version > ? AND version <= ?"
-        bounds: list[Any] = [stream, after, EVERYTHING if upto is None else upto]
+        bounds: list[Any] = [stream, after or _LOWEST, EVERYTHING if upto is None else upto]
         with self.datastore.reading() as connection:
             if names is not None:
                 codes = self._known_codes(connection, names)
@@ -121,7 +133,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
     ) -> list[StoredEvent]:
         """Read one page of the whole journal by position."""
         sql = _FROM_ALL
-        bounds: list[Any] = [after, EVERYTHING if upto is None else upto]
+        bounds: list[Any] = [after or _LOWEST, EVERYTHING if upto is None else upto]
         with self.datastore.reading() as connection:
             if names is not None:
                 codes = self._known_codes(connection, names)
@@ -164,11 +176,19 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         code: int,
         recorded_at: int,
         codec: int,
+        identity: int | bytes | None,
+        stored_checksum: int,
         data: bytes,
     ) -> StoredEvent:
         if stream is None:
             raise CorruptEvent("?", version, f"position {position} is of no stream of the file")
         name = self._names.get(code) or self._learn_name(stream, version, code)
+        try:
+            crc = checksum(stream, name, position, version, codec, recorded_at, identity, data)
+        except (TypeError, struct.error) as error:
+            raise CorruptEvent(stream, version, f"a value of another type: {error}") from error
+        if crc != stored_checksum:
+            raise CorruptEvent(stream, version, "its checksum does not match")
         try:
             plain = unpack(codec, data)
         except ValueError as error:

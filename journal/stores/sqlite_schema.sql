@@ -30,6 +30,7 @@ CREATE TABLE events (
     codec INTEGER NOT NULL, -- how data is packed: 0 plain, 1 zstd
     recorded_at INTEGER NOT NULL, -- microseconds since 1970-01-01T00:00:00Z
     identity ANY, -- NULL, integer or 16-byte blob
+    checksum INTEGER NOT NULL, -- CRC-32 of the row and its two names, signed
     data BLOB NOT NULL -- JSON, packed
 ) STRICT;
 

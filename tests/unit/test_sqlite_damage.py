@@ -3,6 +3,8 @@
 import os
 import sqlite3
 from contextlib import closing
+from struct import pack
+from zlib import crc32
 
 import pytest
 
@@ -37,14 +39,16 @@ def path(tmp_path):
 
 @pytest.fixture
 def damage(path):
-    def change(assignment):
+    def change(assignment, *values):
         """Change event 2 of run:1 behind the guards."""
         with connect(path) as connection:
             [(guard,)] = connection.execute(
                 "SELECT sql FROM sqlite_schema WHERE name = 'events_update_guard'"
             )
             connection.execute("DROP TRIGGER events_update_guard")
-            connection.execute(f"UPDATE events SET {assignment} WHERE version = 2 AND stream = 1")
+            connection.execute(
+                f"UPDATE events SET {assignment} WHERE version = 2 AND stream = 1", values
+            )
             connection.execute(guard)
         return closing(open_store(path, create=False))
 
@@ -54,9 +58,11 @@ def damage(path):
 @pytest.mark.parametrize(
     ("assignment", "reason"),
     [
-        ("codec = 99", "unknown codec 99"),
-        ("codec = 1, data = x'0102030405'", "zstd|frame"),
-        ("codec = 1, data = x''", "zstd|frame"),
+        ("codec = 99", "checksum does not match"),
+        ("codec = 1, data = x'0102030405'", "checksum does not match"),
+        ("data = x''", "checksum does not match"),
+        ("recorded_at = recorded_at + 1", "checksum does not match"),
+        ("checksum = checksum + 1", "checksum does not match"),
         ("name = 77", "no event name of code 77"),
     ],
 )
@@ -74,6 +80,44 @@ def test_a_damaged_row_is_named_and_the_rest_stays_readable(damage, assignment, 
         assert versions(store.read_stream("run:1", upto=1)) == [1]
         assert versions(store.read_stream("run:1", after=2)) == [3, 4]
         assert store.append([event(5)], now=9)[0].position == 13
+
+
+@pytest.mark.parametrize(
+    ("codec", "data", "reason"),
+    [(99, b"{}", "unknown codec 99"), (1, b"\1\2\3\4\5", "zstd|frame"), (1, b"", "zstd|frame")],
+)
+def test_what_was_stored_so_but_does_not_unpack_is_named(damage, codec, data, reason):
+    crc = crc32(b"run:1\0noted.v1" + pack(">5q", 4, 2, codec, 2, 2) + data)
+    signed = crc if crc < 2**31 else crc - 2**32
+    assignment = "codec = ?, checksum = ?, data = ?"
+    with (
+        damage(assignment, codec, signed, data) as store,
+        pytest.raises(CorruptEvent, match=reason) as corrupt,
+    ):
+        store.read_stream("run:1")
+    assert (corrupt.value.stream, corrupt.value.version) == ("run:1", 2)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE streams SET name = 'run:x' WHERE key = 1",
+        "UPDATE streams SET name = CAST(x'72756e3ae9' AS TEXT) WHERE key = 1",
+        "UPDATE names SET name = 'other.v1'",
+        "UPDATE names SET name = CAST(x'ff' AS TEXT)",
+    ],
+)
+def test_a_damaged_name_is_noticed_at_the_events_that_have_it(path, statement):
+    with closing(open_store(path, create=False)) as store:
+        with connect(path) as connection:
+            connection.execute("DROP TRIGGER streams_update_guard")
+            connection.execute("DROP TRIGGER names_update_guard")
+            connection.execute(statement)
+        with pytest.raises(CorruptEvent, match="checksum does not match"):
+            store.read_all()
+        assert len(store.streams(prefix="run:")) == 3
+        if "streams" in statement:
+            assert versions(store.read_stream("run:2")) == [1, 2, 3, 4]
 
 
 def test_an_event_of_no_stream_is_named_by_its_position(damage):

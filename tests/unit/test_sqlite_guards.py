@@ -2,6 +2,8 @@
 
 import sqlite3
 from contextlib import closing
+from struct import pack
+from zlib import crc32
 
 import pytest
 
@@ -47,43 +49,45 @@ def content(connection):
 
 VERBS = ["INSERT", "INSERT OR REPLACE", "REPLACE", "INSERT OR IGNORE", "INSERT OR FAIL"]
 
-# position, stream, version, name, codec, recorded_at, identity, data
+# position, stream, version, name, codec, recorded_at, identity, checksum, data
 WRONG_EVENTS = {
-    "a position used before": "3, 1, 3, 1, 0, 100, NULL, x'00'",
-    "the first position again": "1, 1, 3, 1, 0, 100, NULL, x'00'",
-    "a position skipped": "5, 1, 3, 1, 0, 100, NULL, x'00'",
-    "the largest position": "9223372036854775807, 1, 3, 1, 0, 100, NULL, x'00'",
-    "a position below the first": "0, 1, 3, 1, 0, 100, NULL, x'00'",
-    "a negative position": "-1, 1, 3, 1, 0, 100, NULL, x'00'",
-    "a position left to SQLite": "NULL, 1, 3, 1, 0, 100, NULL, x'00'",
-    "a version used before": "4, 1, 2, 1, 0, 100, NULL, x'00'",
-    "a version skipped": "4, 1, 4, 1, 0, 100, NULL, x'00'",
-    "a version below the first": "4, 1, 0, 1, 0, 100, NULL, x'00'",
-    "no version": "4, 1, NULL, 1, 0, 100, NULL, x'00'",
-    "a time before the last": "4, 1, 3, 1, 0, 99, NULL, x'00'",
-    "a number taken": "4, 1, 3, 1, 0, 100, 7, x'00'",
-    "a first event of no stream": "4, 4, 1, 1, 0, 100, NULL, x'00'",
-    "a first event beside its stream's key": "4, 2, 1, 1, 0, 100, NULL, x'00'",
-    "text as data": "4, 1, 3, 1, 0, 100, NULL, 'text'",
-    "text as time": "4, 1, 3, 1, 0, 'now', NULL, x'00'",
+    "a position used before": "3, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "the first position again": "1, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "a position skipped": "5, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "the largest position": "9223372036854775807, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "a position below the first": "0, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "a negative position": "-1, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "a position left to SQLite": "NULL, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+    "a version used before": "4, 1, 2, 1, 0, 100, NULL, 0, x'00'",
+    "a version skipped": "4, 1, 4, 1, 0, 100, NULL, 0, x'00'",
+    "a version below the first": "4, 1, 0, 1, 0, 100, NULL, 0, x'00'",
+    "no version": "4, 1, NULL, 1, 0, 100, NULL, 0, x'00'",
+    "a time before the last": "4, 1, 3, 1, 0, 99, NULL, 0, x'00'",
+    "a number taken": "4, 1, 3, 1, 0, 100, 7, 0, x'00'",
+    "a first event of no stream": "4, 4, 1, 1, 0, 100, NULL, 0, x'00'",
+    "a first event beside its stream's key": "4, 2, 1, 1, 0, 100, NULL, 0, x'00'",
+    "text as data": "4, 1, 3, 1, 0, 100, NULL, 0, 'text'",
+    "text as checksum": "4, 1, 3, 1, 0, 100, NULL, 'text', x'00'",
+    "text as time": "4, 1, 3, 1, 0, 'now', NULL, 0, x'00'",
 }
 
 WRONG_STATEMENTS = [
+    "INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, NULL, NULL, x'00')",
     "UPDATE events SET data = x'00'",
     "UPDATE events SET recorded_at = recorded_at + 1 WHERE position = 3",
     "UPDATE OR REPLACE events SET position = 2 WHERE position = 1",
     "DELETE FROM events",
     "DELETE FROM events WHERE position = 3",
     (
-        "INSERT INTO events VALUES (1, 1, 1, 1, 0, 100, NULL, x'00')"
+        "INSERT INTO events VALUES (1, 1, 1, 1, 0, 100, NULL, 0, x'00')"
         " ON CONFLICT DO UPDATE SET data = x'00'"
     ),
     (
-        "INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, 7, x'00')"
+        "INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, 7, 0, x'00')"
         " ON CONFLICT DO UPDATE SET data = x'00'"
     ),
     (
-        "INSERT OR REPLACE INTO events SELECT 4, 1, 3, 1, 0, 100, identity, x'00'"
+        "INSERT OR REPLACE INTO events SELECT 4, 1, 3, 1, 0, 100, identity, 0, x'00'"
         " FROM events WHERE position = 2"
     ),
     "UPDATE streams SET name = 'c' WHERE key = 1",
@@ -129,14 +133,20 @@ def test_a_stream_begins_at_the_position_that_is_its_key(path):
     with connect(path) as connection:
         connection.execute("INSERT INTO streams VALUES (5, 'c')")
         with pytest.raises(sqlite3.IntegrityError, match="key as position"):
-            connection.execute("INSERT INTO events VALUES (4, 5, 1, 1, 0, 100, NULL, x'00')")
+            connection.execute("INSERT INTO events VALUES (4, 5, 1, 1, 0, 100, NULL, 0, x'00')")
 
 
 def test_the_event_in_its_place_is_taken(path):
     with connect(path) as connection:
-        connection.execute("INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, 8, x'7b7d')")
+        first = crc32(b"a\0one.v1" + pack(">5q", 4, 3, 0, 100, 8) + b"{}") - 2**32
+        connection.execute(
+            "INSERT INTO events VALUES (4, 1, 3, 1, 0, 100, 8, ?, x'7b7d')", (first,)
+        )
         connection.execute("INSERT INTO streams VALUES (5, 'c')")
-        connection.execute("INSERT INTO events VALUES (5, 5, 1, 2, 0, 101, 7, x'7b7d')")
+        second = crc32(b"c\0two.v1" + pack(">5q", 5, 1, 0, 101, 7) + b"{}") - 2**32
+        connection.execute(
+            "INSERT INTO events VALUES (5, 5, 1, 2, 0, 101, 7, ?, x'7b7d')", (second,)
+        )
     with closing(open_store(path, create=False)) as store:
         assert [(e.stream, e.version, e.data) for e in store.read_all()][3:] == [
             ("a", 3, b"{}"),
