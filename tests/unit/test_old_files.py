@@ -1,0 +1,46 @@
+"""Files of every past format are still read, and go on where they were."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from journal import Journal
+from journal.export import export_all
+from journal.json_door import equal
+from projections import LATEST, replay
+from tests import samples
+
+FOLDER = Path(__file__).parents[1] / "fixtures" / "journals"
+
+
+@pytest.fixture(params=sorted(path.stem for path in FOLDER.glob("*.journal")))
+def old(request, tmp_path):
+    path = tmp_path / "old.db"
+    shutil.copyfile(FOLDER / f"{request.param}.journal", path)
+    expected = (FOLDER / f"{request.param}.jsonl").read_text().splitlines()
+    return path, [json.loads(line) for line in expected]
+
+
+def test_every_event_of_an_old_file_comes_back(old):
+    path, expected = old
+    with Journal.open(path, create=False) as journal:
+        found = list(export_all(journal.reader))
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert equal(one, other)
+
+
+def test_an_old_file_is_written_on(old):
+    path, _ = old
+    with Journal.open(path) as journal:
+        run = journal.run("r")
+        assert run.append(samples.record(0)).repeated
+        assert journal.commit_run_evidence(
+            samples.bundle(stream_records=[samples.record(9)])
+        ).repeated
+        history = [samples.user("hi " + "x" * 300), samples.answer("yes"), samples.user("more")]
+        run.checkpoint(samples.checkpoint("k3", messages=history, stream_cursor=2**64 - 1, step=2))
+        assert replay(journal, "r", LATEST).checkpoint["checkpoint_id"] == "k3"
+        assert replay(journal, "r", LATEST).messages[-1] == samples.user("more")
