@@ -27,6 +27,9 @@ from journal.ids import (
 )
 from journal.json_door import dumps, loads
 from journal.stores.interface import StoredEvent
+from journal.times import EARLIEST, LATEST
+
+_NO_TIME = "the time it was recorded is not in the years 1 to 9999"
 
 Upcaster = Callable[[EventData], EventData]
 """A migration of an old event's JSON by exactly one step; must not change its argument."""
@@ -152,7 +155,7 @@ def decode(stored: StoredEvent, upcasters: Upcasters = UPCASTERS) -> RecordedEve
     """Decode a stored row.
 
     Raises:
-        CorruptEvent: its bytes are not a JSON object.
+        CorruptEvent: its bytes are not a JSON object, or the time it was recorded is none.
     """
     try:
         data = loads(stored.data)
@@ -165,11 +168,21 @@ def decode(stored: StoredEvent, upcasters: Upcasters = UPCASTERS) -> RecordedEve
         name, data = upcasters.apply(name, data)
     elif name == StreamRecorded.NAME and "record" not in data:
         raise CorruptEvent(stored.stream, stored.version, "no record in it")
-    if "imported" in data and type(data["imported"]) is not dict:
-        raise CorruptEvent(stored.stream, stored.version, "its mark of import is no object")
+    if not EARLIEST <= stored.recorded_at <= LATEST:
+        raise CorruptEvent(stored.stream, stored.version, _NO_TIME)
+    if "imported" in data:
+        _check_imported(stored, data["imported"])
     return RecordedEvent(
         stored.position, stored.stream, stored.version, name, stored.recorded_at, data
     )
+
+
+def _check_imported(stored: StoredEvent, imported: Any) -> None:
+    if type(imported) is not dict:
+        raise CorruptEvent(stored.stream, stored.version, "its mark of import is no object")
+    first = imported.get("recorded_at")
+    if first is not None and not (type(first) is int and EARLIEST <= first <= LATEST):
+        raise CorruptEvent(stored.stream, stored.version, _NO_TIME)
 
 
 def validate(name: str, data: EventData) -> Event:

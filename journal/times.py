@@ -7,9 +7,18 @@ from datetime import UTC, datetime, timedelta
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""The first microsecond of the year 1."""
+LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""The last microsecond of the year 9999."""
+
 
 def format_time(microseconds: int) -> str:
-    """Write a time as RFC 3339 in UTC, always with six decimals and `Z`."""
+    """Write a time as RFC 3339 in UTC, always with six decimals and `Z`.
+
+    Args:
+        microseconds: from `EARLIEST` to `LATEST`; every decoded event keeps to that.
+    """
     moment = _EPOCH + timedelta(microseconds=microseconds)
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 

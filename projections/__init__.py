@@ -19,6 +19,7 @@ from projections.live import Live, OpenToolCall
 from projections.replaying import areplay, replay
 from projections.run_log import LogEntry, log
 from projections.streamed import PartialToolCall
+from projections.summary import summarize_record
 from projections.view import CursorReached, RunView
 
 __all__ = [
@@ -51,4 +52,5 @@ __all__ = [
     "parse_cursor",
     "replay",
     "run_diff",
+    "summarize_record",
 ]

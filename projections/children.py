@@ -39,21 +39,18 @@ class Child:
 
 
 class _ChildFold:
-    __slots__ = ("answer", "progress", "records", "source")
+    __slots__ = ("about", "answer", "progress", "records")
 
-    def __init__(self, source: dict[str, Any]) -> None:
-        self.source = source
+    def __init__(self) -> None:
+        self.about: tuple[str | None, str, str, str | None] = (None, "", "", None)
+        """Its run id, agent id, agent name and task id, as its last record gives them."""
         self.progress = Progress()
         self.answer = ""
         self.records = 0
 
     def child(self) -> Child:
-        source = self.source
         return Child(
-            source.get("run_id"),
-            source["agent_id"],
-            source["agent_name"],
-            source.get("task_id"),
+            *self.about,
             self.progress.status,
             self.progress.streamed.text or self.answer,
             self.records,
@@ -70,11 +67,12 @@ class Children:
 
     def record(self, source: dict[str, Any], event: dict[str, Any]) -> None:
         """Take a stream record that has a source."""
-        key = (source.get("run_id"), source["agent_id"], source.get("task_id"))
+        run_id, agent_id, task_id = source.get("run_id"), source["agent_id"], source.get("task_id")
+        key = (run_id, agent_id, task_id)
         fold = self._folds.get(key)
         if fold is None:
-            fold = self._folds[key] = _ChildFold(source)
-        fold.source = source
+            fold = self._folds[key] = _ChildFold()
+        fold.about = (run_id, agent_id, source["agent_name"], task_id)
         fold.records += 1
         kind = event["kind"]
         fold.progress.record(kind, event)

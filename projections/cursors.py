@@ -153,6 +153,8 @@ def parse_cursor(text: str) -> Cursor:  # noqa: PLR0911 - one form, one return
     Raises:
         InvalidCursor: it is none of them.
     """
+    if not isinstance(text, str):
+        raise InvalidCursor(str(text), "expected a cursor, or the text of one")
     if text == "latest":
         return LATEST
     form, _, value = text.partition(":")
@@ -174,6 +176,15 @@ def parse_cursor(text: str) -> Cursor:  # noqa: PLR0911 - one form, one return
             raise InvalidCursor(text, "no such form")
 
 
+def as_cursor(at: Cursor | str) -> Cursor:
+    """Take a cursor, or read its text form.
+
+    Raises:
+        InvalidCursor: it is neither.
+    """
+    return at if isinstance(at, Cursor) else parse_cursor(at)
+
+
 def _number(text: str, digits: str) -> int:
     if not _DIGITS.fullmatch(digits):
         raise InvalidCursor(text, f"expected a number in plain digits, at most {MAX_INT}")
@@ -192,7 +203,7 @@ def _microseconds(at: datetime | str) -> int:
             raise InvalidCursor(text, "the time names no zone")
         since = at - _EPOCH
     else:
-        if not _RFC3339.fullmatch(at):
+        if not (isinstance(at, str) and _RFC3339.fullmatch(at)):
             raise InvalidCursor(text, "expected a time such as 2026-11-29T21:00:00Z")
         try:
             since = timedelta(microseconds=parse_time(at.upper()))

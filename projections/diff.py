@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from journal.json_door import JSON, canonical, equal
+from projections.alignment import align
 from projections.live import OpenToolCall
 from projections.view import RunView
 
@@ -155,24 +155,22 @@ def run_diff(a: RunView, b: RunView) -> RunDiff:
 
 
 def _messages(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> Iterator[MessageChange]:
-    # Histories mostly grow at the end; only what is between the common ends is aligned.
+    # Histories mostly grow at the end: what they begin with is not written out to compare it.
     start = 0
     while start < min(len(a), len(b)) and equal(a[start], b[start]):
         start += 1
-    left = [canonical(message) for message in a[start:]]
-    right = [canonical(message) for message in b[start:]]
-    matcher = SequenceMatcher(None, left, right, autojunk=False)
-    for tag, a_from, a_to, b_from, b_to in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        both = min(a_to - a_from, b_to - b_from)
-        for at in range(both):
-            i, j = start + a_from + at, start + b_from + at
+    left, right = ([canonical(message) for message in each[start:]] for each in (a, b))
+    i = j = start
+    for to_left, to_right in [*align(left, right), (len(left), len(right))]:
+        i_end, j_end = start + to_left, start + to_right
+        while i < i_end and j < j_end:
             yield MessageChange(i, j, a[i], b[j])
-        for i in range(start + a_from + both, start + a_to):
-            yield MessageChange(i, None, a[i], None)
-        for j in range(start + b_from + both, start + b_to):
-            yield MessageChange(None, j, None, b[j])
+            i, j = i + 1, j + 1
+        for at in range(i, i_end):
+            yield MessageChange(at, None, a[at], None)
+        for at in range(j, j_end):
+            yield MessageChange(None, at, None, b[at])
+        i, j = i_end + 1, j_end + 1
 
 
 def _state(view: RunView) -> dict[str, Any]:

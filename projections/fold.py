@@ -13,9 +13,10 @@ from typing import Any, Literal, TypeAlias, assert_never, cast
 from journal.codec import RecordedEvent
 from journal.errors import UnknownEvent
 from journal.events import EVENTS
+from journal.records.usage import add_usage
 from projections.children import Children
 from projections.messages import MessageCount, is_own
-from projections.order import RECORD_RANK, Entry, misshapen
+from projections.order import RECORD_RANK, Entry, misshapen, text
 from projections.progress import Progress
 
 EventName: TypeAlias = Literal[
@@ -102,7 +103,24 @@ class RunFold:
         """The latest trace context that was not empty, of a checkpoint or a run record."""
 
 
-def fold_run(read: Callable[[], Iterable[Entry]]) -> RunFold:
+class RunOutline(RunFold):
+    """A fold for lists, which look at no record: it keeps none."""
+
+    __slots__ = ()
+
+    @property
+    def tail(self) -> list[dict[str, Any]]:
+        """Nothing; what is put in is dropped."""
+        return []
+
+    @tail.setter
+    def tail(self, _: list[dict[str, Any]]) -> None:
+        pass
+
+    responses = usages = tool_calls = tail
+
+
+def fold_run(read: Callable[[], Iterable[Entry]], new: Callable[[], RunFold] = RunFold) -> RunFold:
     """Fold a run's entries in logical order.
 
     Most runs arrive in their logical order and are never held in memory. At the first entry
@@ -110,15 +128,16 @@ def fold_run(read: Callable[[], Iterable[Entry]]) -> RunFold:
 
     Args:
         read: starts reading the entries, in the order of arrival.
+        new: makes the fold.
     """
-    fold = RunFold()
+    fold = new()
     for entry in read():
         if fold.last is not None and entry < fold.last:
             break
         evolve(fold, entry)
     else:
         return fold
-    fold = RunFold()
+    fold = new()
     for entry in sorted(read()):
         evolve(fold, entry)
     return fold
@@ -154,11 +173,14 @@ def _record(fold: RunFold, sequence: int, record: dict[str, Any]) -> None:
     if kind == "model_response":
         if fold.messages.response(event["step"]):
             fold.responses.append(event["response"])
-            fold.usages.append(event["response"]["usage"])
+            fold.usages.append(add_usage(event["response"]["usage"], {}))
     elif kind == "tool_call":
-        fold.tool_calls.append(event["call"])
+        call = event["call"]
+        text(call["id"])
+        text(call["name"])
+        fold.tool_calls.append(call)
     elif kind == "tool_return":
-        fold.returned.add(event["tool_return"]["tool_call_id"])
+        fold.returned.add(text(event["tool_return"]["tool_call_id"]))
     elif kind == "run_start" and fold.conversation_id is None:
         fold.conversation_id = event["conversation_id"]
 

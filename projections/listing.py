@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from journal.codec import RecordedEvent
-from journal.errors import BrokenBase, CorruptEvent, UnknownEvent
+from journal.errors import BrokenBase, CorruptEvent, SessionNotFound, UnknownEvent
 from journal.events import SessionRunAdded, SessionSaved
-from journal.ids import Version
+from journal.ids import Version, run_stream, session_stream
 from journal.reader import Reader
 from journal.times import format_time
-from projections.fold import fold_run
-from projections.order import anchored
+from projections.documents import Documents
+from projections.fold import RunOutline, fold_run
+from projections.order import anchored, shaped, text
 from projections.reading import HasReader
 
 
@@ -131,11 +132,16 @@ def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
     head = reader.head(run_id)
     opened: RecordedEvent | None = None
     try:
-        opened = next(reader.run_events(run_id, upto=Version(1)))
+        opened = _opening(reader, run_id)
         if session is not None and opened.data.get("session_id") != session:
             return None
-        fold = fold_run(lambda: anchored(reader.run_events(run_id, upto=head)))
+        fold = fold_run(lambda: anchored(reader.run_events(run_id, upto=head)), RunOutline)
         updated_at = _last_recorded(reader, run_id, head)
+        checkpoint = fold.checkpoint
+        checkpoint_id = None
+        if checkpoint is not None:
+            with shaped(checkpoint):
+                checkpoint_id = text(checkpoint.data["checkpoint_id"])
     except (CorruptEvent, UnknownEvent) as error:
         return RunSummary(
             run_id,
@@ -144,7 +150,6 @@ def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
             events=head,
             error=error.message,
         )
-    checkpoint = fold.checkpoint
     return RunSummary(
         run_id,
         fold.session_id,
@@ -155,45 +160,56 @@ def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
         head,
         fold.messages.count,
         fold.progress.step,
-        None if checkpoint is None else checkpoint.data["checkpoint_id"],
+        checkpoint_id,
     )
+
+
+def _opening(reader: Reader, run_id: str) -> RecordedEvent:
+    stream, first = run_stream(run_id), Version(1)
+    opened = reader.event(stream, first)
+    if opened is None:
+        raise CorruptEvent(stream, first, "missing")
+    return opened
 
 
 def _session(reader: Reader, session_id: str) -> SessionSummary:
     saved: RecordedEvent | None = None
-    created_at = None
-    updated_at = 0
+    times = []
     runs = []
     try:
         for event in reader.session_events(session_id):
-            if created_at is None:
-                created_at = event.recorded_at
-            updated_at = max(updated_at, event.recorded_at)
+            times.append(event.recorded_at)
             if event.name == SessionSaved.NAME:
                 saved = event
             elif event.name == SessionRunAdded.NAME:
-                runs.append(event.data["run_id"])
-        record = {} if saved is None else reader.document(saved)
+                with shaped(event):
+                    runs.append(text(event.data["run_id"]))
+        record = Documents(reader).of(saved) or {}
     except (BrokenBase, CorruptEvent) as error:
         return SessionSummary(session_id, error=error.message)
+    except SessionNotFound:
+        missing = CorruptEvent(session_stream(session_id), Version(1), "missing")
+        return SessionSummary(session_id, error=missing.message)
+    created_at = times[0]
     for run_id in runs:
-        updated_at = max(updated_at, _updated(reader, run_id))
+        updated_at = _updated(reader, run_id)
+        if updated_at is not None:
+            times.append(updated_at)
     return SessionSummary(
-        session_id, record.get("status"), record.get("title"), tuple(runs), created_at, updated_at
+        session_id, record.get("status"), record.get("title"), tuple(runs), created_at, max(times)
     )
 
 
-def _updated(reader: Reader, run_id: str) -> int:
-    head = reader.head(run_id)
+def _updated(reader: Reader, run_id: str) -> int | None:
     try:
-        return _last_recorded(reader, run_id, head) if head else 0
+        return _last_recorded(reader, run_id, reader.head(run_id))
     except CorruptEvent:
-        return 0  # `list_runs` tells of it
+        return None  # `list_runs` tells of it
 
 
-def _last_recorded(reader: Reader, run_id: str, head: Version) -> int:
-    [last] = reader.run_events(run_id, after=Version(head - 1), upto=head)
-    return last.recorded_at
+def _last_recorded(reader: Reader, run_id: str, head: Version) -> int | None:
+    last = reader.event(run_stream(run_id), head)
+    return None if last is None else last.recorded_at
 
 
 def _time(microseconds: int | None) -> str | None:

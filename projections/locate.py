@@ -25,7 +25,15 @@ from projections.cursors import (
 )
 from projections.message_places import Cut, find_messages
 from projections.messages import is_own
-from projections.order import BEFORE_RECORDS, FACT_RANK, Bound, Entry, anchored
+from projections.order import (
+    BEFORE_RECORDS,
+    FACT_RANK,
+    Bound,
+    Entry,
+    anchored,
+    shaped,
+    whole,
+)
 
 OPENING = 1
 """Version of the event that opened the run; part of it at every cursor."""
@@ -134,13 +142,16 @@ def _first_versions(run: _Run, cursor: VersionCursor) -> _Run:
 
 def _after_checkpoint(run: _Run, cursor: CheckpointCursor) -> Bound:
     for event in run.events(names=(CheckpointTaken.NAME,)):
-        if event.data["checkpoint_id"] != cursor.checkpoint_id:
+        with shaped(event):
+            found = event.data["checkpoint_id"] == cursor.checkpoint_id
+        if not found:
             continue
         anchor = event.data.get("stream_cursor")
         if anchor is None:
             [entry] = deque(anchored(run.events(upto=event.version)), maxlen=1)
             anchor = entry.anchor
-        return (anchor, FACT_RANK, event.version + 1)
+        with shaped(event):
+            return (whole(anchor), FACT_RANK, event.version + 1)
     raise CheckpointNotFound(run.run_id, cursor.checkpoint_id)
 
 
@@ -159,11 +170,12 @@ def _before_later_step(run: _Run, cursor: StepCursor) -> Bound | None:
 
 def _step(event: RecordedEvent) -> int:
     """Tell the step that a checkpoint or an own model response stands for, else 0."""
-    step = 0
     if event.name == CheckpointTaken.NAME:
-        step = event.data["step"]
-    elif event.name == StreamRecorded.NAME:
+        with shaped(event):
+            return whole(event.data["step"])
+    if event.name == StreamRecorded.NAME:
         record = event.data["record"]
         if record["event"]["kind"] == "model_response" and is_own(record):
-            step = record["event"]["step"]
-    return step
+            with shaped(event):
+                return whole(record["event"]["step"])
+    return 0

@@ -11,7 +11,7 @@ from journal.errors import CursorOutOfRange
 from journal.events import CheckpointTaken, ContextExported, StreamRecorded
 from projections.cursors import MessageCursor
 from projections.messages import MessageCount, is_own
-from projections.order import Bound, Entry
+from projections.order import Bound, Entry, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,13 @@ def _levels(entries: Iterable[Entry]) -> list[_Level]:
     for entry in sorted(entry for entry in entries if _changes(entry.event)):
         event = entry.event
         data = event.data
-        if event.name == CheckpointTaken.NAME:
-            count.checkpoint(data["messages"], data["step"])
-        elif event.name == ContextExported.NAME:
-            count.history(data["messages"])
-        else:
-            count.response(data["record"]["event"]["step"])
+        with shaped(event):
+            if event.name == CheckpointTaken.NAME:
+                count.checkpoint(data["messages"], data["step"])
+            elif event.name == ContextExported.NAME:
+                count.history(data["messages"])
+            else:
+                count.response(data["record"]["event"]["step"])
         levels.append(_Level(entry[:3], count.count, count.epoch, event))
     return levels
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from projections.order import whole
+
 
 class MessageCount:
     """The number of canonical messages at a place, folded in logical order.
 
     The latest complete history, a checkpoint's or a later exported context's, counts as it
     is; each own model response after it adds one when its step is above the run step of the
-    latest checkpoint. An epoch, counted from 1, ends where the number falls.
+    latest checkpoint. An epoch, counted from 1, ends where the number falls. What is no
+    whole number is a TypeError.
     """
 
     __slots__ = ("count", "epoch", "step")
@@ -23,18 +26,18 @@ class MessageCount:
 
     def checkpoint(self, messages: int, step: int) -> None:
         """Count a checkpoint's history."""
-        self.step = step
+        self.step = whole(step)
         self.history(messages)
 
     def history(self, messages: int) -> None:
         """Count a complete history."""
-        if messages < self.count:
+        if whole(messages) < self.count:
             self.epoch += 1
         self.count = messages
 
     def response(self, step: int) -> bool:
         """Count a model response; tell whether it is a message of its own."""
-        if self.step is not None and step <= self.step:
+        if self.step is not None and whole(step) <= self.step:
             return False
         self.count += 1
         return True

@@ -9,10 +9,11 @@ later takes its own place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from journal.codec import RecordedEvent
-from journal.errors import CorruptEvent
+from journal.errors import CorruptEvent, InvalidEnvelope
 from journal.events import CheckpointTaken, StreamRecorded
 
 BEFORE_RECORDS = -1
@@ -48,7 +49,8 @@ def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
         Entries in the order of arrival.
 
     Raises:
-        CorruptEvent: a stream record without a sequence or a kind.
+        CorruptEvent: a stream record without a sequence or a kind, or a place that is no
+            whole number.
     """
     largest = BEFORE_RECORDS
     make = tuple.__new__  # Entry(...) takes twice as long, and this is the hot path
@@ -60,14 +62,15 @@ def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
             rank = RECORD_RANK
             try:
                 record = event.data["record"]
-                anchor = record["sequence"]
-                record["event"]["kind"]
+                anchor = whole(record["sequence"])
+                text(record["event"]["kind"])
             except (KeyError, TypeError) as error:
                 raise misshapen(event, error) from error
         elif name == CheckpointTaken.NAME:
             cursor = event.data.get("stream_cursor")
             if cursor is not None:
-                anchor = cursor
+                with shaped(event):
+                    anchor = whole(cursor)
         if anchor > largest:  # noqa: PLR1730 - the hot path, and max() takes twice as long
             largest = anchor
         yield make(Entry, (anchor, rank, event.version, event))
@@ -76,3 +79,39 @@ def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
 def misshapen(event: RecordedEvent, error: Exception) -> CorruptEvent:
     """Make the error for an event whose JSON lacks what its name promises."""
     return CorruptEvent(event.stream, event.version, f"not a {event.name}: {error!r}")
+
+
+@contextmanager
+def shaped(event: RecordedEvent) -> Iterator[None]:
+    """Look into the JSON of an event, or into the document rebuilt from it.
+
+    Raises:
+        CorruptEvent: in place of what goes wrong where the JSON has another shape than the
+            event's name promises.
+    """
+    try:
+        yield
+    except (AttributeError, InvalidEnvelope, KeyError, TypeError) as error:
+        raise misshapen(event, error) from error
+
+
+def whole(value: Any) -> int:
+    """Take a value that must be a whole number.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def text(value: Any) -> str:
+    """Take a value that must be a text.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if type(value) is not str:
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -71,7 +71,10 @@ class Progress:
             case "model_request":
                 self.step = event["step"]
                 self.streamed.restart()
-            case "model_response" | "tool_call" | "tool_return" | "steering_guard":
+            case "model_response":
+                self.step = event["step"]
+                self.streamed.response = event["response"]
+            case "tool_call" | "tool_return" | "steering_guard":
                 self.step = event["step"]
             case "run_start":
                 self.set_status("running")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from projections.cursors import LATEST, Cursor
+from projections.cursors import LATEST, Cursor, as_cursor
 from projections.fold import fold_run
 from projections.locate import locate
 from projections.reading import HasReader
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from journal.aio import AsyncJournal
 
 
-def replay(journal: HasReader, run_id: str, at: Cursor = LATEST) -> RunView:
+def replay(journal: HasReader, run_id: str, at: Cursor | str = LATEST) -> RunView:
     """Show a run as it was at a cursor.
 
+    Args:
+        at: a cursor, or its text form.
+
     Raises:
+        InvalidCursor: `at` is neither.
         RunNotFound: nothing of this run was ever recorded.
         CheckpointNotFound: the run has no such checkpoint.
         CursorOutOfRange: the run does not reach so far.
@@ -25,10 +29,11 @@ def replay(journal: HasReader, run_id: str, at: Cursor = LATEST) -> RunView:
         CorruptEvent, BrokenBase: the run, or one it is based on, is damaged.
     """
     reader = journal.reader
-    place = locate(reader, run_id, at)
-    return build_view(reader, run_id, at, fold_run(place.read), place.cut)
+    cursor = as_cursor(at)
+    place = locate(reader, run_id, cursor)
+    return build_view(reader, run_id, cursor, fold_run(place.read), place.cut)
 
 
-async def areplay(journal: AsyncJournal, run_id: str, at: Cursor = LATEST) -> RunView:
+async def areplay(journal: AsyncJournal, run_id: str, at: Cursor | str = LATEST) -> RunView:
     """Show a run as it was at a cursor, without blocking the event loop; see `replay`."""
     return await journal.call(replay, journal.sync, run_id, at)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from journal.codec import RecordedEvent
 from journal.events import StreamRecorded
 from journal.ids import Position, Version
 from journal.times import format_time
-from projections.order import BEFORE_RECORDS, anchored
+from projections.order import BEFORE_RECORDS, Entry, anchored
 from projections.reading import HasReader
 from projections.summary import RECORDS, summarize
 
@@ -105,15 +106,23 @@ def log(
         RunNotFound: nothing of this run was ever recorded.
         CorruptEvent: the run is damaged.
     """
+    reader = journal.reader
+    head = reader.head(run_id)
     wanted = None if kinds is None else frozenset(kinds)
-    chosen = sorted(
-        entry
-        for entry in anchored(journal.reader.run_events(run_id))
-        if (frm is None or entry.anchor >= frm)
-        and (to is None or entry.anchor <= to)
-        and (wanted is None or not wanted.isdisjoint(_kinds(entry.event)))
-    )
-    return (LogEntry(entry.anchor, entry.event) for entry in chosen)
+
+    def chosen() -> Iterator[Entry]:
+        return (
+            entry
+            for entry in anchored(reader.run_events(run_id, upto=head))
+            if (frm is None or entry.anchor >= frm)
+            and (to is None or entry.anchor <= to)
+            and (wanted is None or not wanted.isdisjoint(_kinds(entry.event)))
+        )
+
+    # Most runs arrive in their logical order: reading them twice holds none in memory.
+    arrived_in_order = all(entry < later for entry, later in pairwise(chosen()))
+    entries = chosen() if arrived_in_order else sorted(chosen())
+    return (LogEntry(entry.anchor, entry.event) for entry in entries)
 
 
 def unversioned(name: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from projections.order import text
+
 
 @dataclass(frozen=True, slots=True)
 class PartialToolCall:
@@ -35,18 +37,21 @@ class Streamed:
     A `final_result` never counts: the response record follows it.
     """
 
-    __slots__ = ("_calls", "_text", "_thinking")
+    __slots__ = ("_calls", "_text", "_thinking", "response")
 
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: dict[int, _Call] = {}
+        self.response: dict[str, Any] | None = None
+        """The model response that ended it; None while it may go on, or was cut short."""
 
     def restart(self) -> None:
         """Forget it all: the model is asked again."""
         self._text = []
         self._thinking = []
         self._calls = {}
+        self.response = None
 
     def add(self, event: dict[str, Any]) -> None:
         """Take the event of a `model_stream` record."""
@@ -54,13 +59,13 @@ class Streamed:
         if kind == "part_delta":
             delta = event["delta_kind"]
             if delta == "text":
-                self._text.append(event["text"])
+                self._text.append(text(event["text"]))
             elif delta == "thinking":
-                self._thinking.append(event["text"])
+                self._thinking.append(text(event["text"]))
             elif delta == "tool_call_arguments":
-                self._call(event["index"]).arguments.append(event["arguments_delta"])
+                self._call(event["index"]).arguments.append(text(event["arguments_delta"]))
             elif delta == "tool_call_name":
-                self._call(event["index"]).name = event["name"]
+                self._call(event["index"]).name = text(event["name"])
         elif kind == "part_start" and event["part_kind"] == "tool_call":
             self._call(event["index"])
 

@@ -12,7 +12,10 @@ from journal.codec import RecordedEvent
 from journal.events import StreamRecorded
 from journal.json_door import dumps
 from projections.children import response_text
-from projections.order import misshapen
+from projections.order import shaped
+
+CALL_PARTS = ("tool_call", "provider_tool_call", "native_tool_call")
+"""Parts of a response that call a tool, by kind."""
 
 Summarize = Callable[[dict[str, Any]], str]
 
@@ -25,15 +28,25 @@ def summarize(event: RecordedEvent) -> str:
     Raises:
         CorruptEvent: its JSON does not have the shape its name promises.
     """
-    try:
+    with shaped(event):
         if event.name == StreamRecorded.NAME:
-            summary = _record(event.data["record"])
-        else:
-            tell: Summarize = FACTS.get(event.name, _json)
-            summary = tell(event.data)
-    except (KeyError, TypeError) as error:
-        raise misshapen(event, error) from error
-    return " ".join(summary.splitlines())
+            return _line(_record(event.data["record"]))
+        tell: Summarize = FACTS.get(event.name, _json)
+        return _line(tell(event.data))
+
+
+def summarize_record(record: dict[str, Any]) -> str:
+    """Say in one line what a stream record tells, as the log does.
+
+    A record of an unknown kind, or one that lacks what its kind promises, is shown as JSON.
+
+    Args:
+        record: an `AgentStreamRecord`, such as those of `RunView.tail`.
+    """
+    try:
+        return _line(_record(record))
+    except (AttributeError, KeyError, TypeError):
+        return _json(record)
 
 
 def _record(record: dict[str, Any]) -> str:
@@ -42,6 +55,10 @@ def _record(record: dict[str, Any]) -> str:
     summary = tell(event)
     source = record.get("source")
     return summary if source is None else f"[{source['agent_name']}] {summary}"
+
+
+def _line(summary: str) -> str:
+    return " ".join(summary.splitlines())
 
 
 def _json(value: Any) -> str:
@@ -95,9 +112,15 @@ def _delta(delta: dict[str, Any]) -> str:
 
 
 def _response(response: dict[str, Any]) -> str:
-    calls = [_call(part) for part in response["parts"] if part["kind"] == "tool_call"]
+    calls = [_call(_called(part)) for part in response["parts"] if part["kind"] in CALL_PARTS]
     text = response_text(response)
     return "; ".join([text, *calls] if text or not calls else calls)
+
+
+def _called(part: dict[str, Any]) -> dict[str, Any]:
+    """Give the call in a part; a provider's part may hold it in a member of its own."""
+    inner = part.get("call")
+    return inner if isinstance(inner, dict) else part
 
 
 def _call(call: dict[str, Any]) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from journal.errors import CorruptEvent
 from journal.ids import Version, run_stream
+from journal.json_door import equal
 from journal.reader import Reader
 from journal.records.message import response_as_message
+from journal.records.usage import add_usage
 from projections.children import Child
 from projections.cursors import Cursor
 from projections.documents import Documents
 from projections.fold import RunFold
 from projections.live import Live, live
 from projections.message_places import Cut
-from projections.order import BEFORE_RECORDS
+from projections.order import BEFORE_RECORDS, shaped
 
 SCHEMA = "runjournal.view"
 SCHEMA_VERSION = 1
@@ -72,6 +75,9 @@ class RunView:
     tail: tuple[dict[str, Any], ...]
     """The stream records after the checkpoint, in order, those of children too."""
     live: Live
+    streaming: bool
+    """Whether `messages` lack the response to what `live` shows as streamed: the model may
+    still answer, or was cut short."""
     children: tuple[Child, ...]
     """Child runs merged into the stream, in the order of their first records."""
     context_state: dict[str, Any] | None
@@ -123,9 +129,7 @@ def build_view(
     if last is None or fold.session_id is None:
         raise CorruptEvent(run_stream(run_id), Version(1), "it does not open a run")
     documents = Documents(reader)
-    checkpoint = documents.of(fold.checkpoint)
-    state = {} if checkpoint is None else checkpoint["state"]
-    evidence = None if checkpoint is None else checkpoint["resume"]
+    state = documents.inner(fold.checkpoint, "state") or {}
     histories = [documents.history(fold.checkpoint)]
     if fold.history is not fold.checkpoint:
         histories.append(documents.history(fold.history))
@@ -134,6 +138,10 @@ def build_view(
     if cut is not None:
         messages = documents.history(cut.event)[: cut.messages]
         epoch = cut.epoch
+    with shaped(fold.checkpoint or last.event):
+        doing = live(fold, state, histories)
+        add_usage(doing.usage, {})  # counters, or it is no usage
+    response = fold.progress.streamed.response
     return RunView(
         run_id=run_id,
         session_id=fold.session_id,
@@ -144,18 +152,28 @@ def build_view(
             stream=None if last.anchor == BEFORE_RECORDS else last.anchor,
             message=len(messages),
             epoch=epoch,
-            checkpoint_id=None if checkpoint is None else checkpoint["checkpoint_id"],
+            checkpoint_id=documents.member(fold.checkpoint, "checkpoint_id"),
             derived=cut is not None,
         ),
-        checkpoint=checkpoint,
-        evidence=evidence,
+        checkpoint=documents.of(fold.checkpoint),
+        evidence=documents.inner(fold.checkpoint, "resume"),
         messages=tuple(messages),
         tail=tuple(fold.tail),
-        live=live(fold, state, histories),
+        live=doing,
+        streaming=response is None or not _holds(messages, response),
         children=fold.children.listed(),
         context_state=documents.of(fold.context),
         environment_state=documents.of(fold.environment),
         approvals=tuple(fold.approvals.values()),
         deferred_tools=tuple(fold.deferred_tools.values()),
         trace_context=fold.trace,
+    )
+
+
+def _holds(messages: Sequence[dict[str, Any]], response: dict[str, Any]) -> bool:
+    """Tell whether a history has a response, by its parts: a host adds its ids and the time."""
+    parts = response.get("parts")
+    return any(
+        message.get("kind") == "response" and equal(message.get("parts"), parts)
+        for message in reversed(messages)
     )

@@ -57,7 +57,7 @@ def _show_calls(output: Output, diff: RunDiff) -> None:
     for sign, style, calls in (("-", REMOVED, diff.closed), ("+", ADDED, diff.opened)):
         for call in calls:
             text = call_text(call.name, call.arguments)
-            output.line((f"{sign} ", style), text, (f"  {call.id}", "dim"))
+            output.line((f"{sign} ", style), text, (f"  {shown(call.id)}", "dim"))
 
 
 def _show_state(output: Output, diff: RunDiff) -> None:

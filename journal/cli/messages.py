@@ -51,13 +51,15 @@ def said(message: dict[str, Any]) -> Iterator[Said]:
         yield Said(message["kind"], "")
 
 
-def _said(part: dict[str, Any]) -> Said:
-    kind = part["kind"]
+def _said(part: Any) -> Said:
+    if not isinstance(part, dict):
+        return Said("?", shown(part))  # a damaged part is shown, too
+    kind = shown(part.get("kind"))
     if kind in _ROLES:
         return Said(_ROLES[kind], _text(part))
     if kind == "tool_return":
         role = "error" if part.get("is_error") else "return"
-        return Said(role, f"{part['name']}: {shown(part['content'])}")
+        return Said(role, f"{shown(part.get('name'))}: {shown(part.get('content'))}")
     call = part.get("call")
     if not isinstance(call, dict):
         call = part

@@ -28,8 +28,8 @@ def show_view(output: Output, view: RunView) -> None:
     """Print a run at a cursor as a page."""
     show_header(output, view)
     show_messages(output, view.messages)
-    if not (view.messages and view.messages[-1].get("kind") == "response"):
-        _show_streamed(output, view.live)  # a response holds what was streamed of it
+    if view.streaming:
+        _show_streamed(output, view.live)
     show_open_calls(output, view.live)
     _section(output, "children", map(_child, view.children))
     _section(output, "approvals", map(_approval, view.approvals))
@@ -41,12 +41,12 @@ def show_header(output: Output, view: RunView) -> None:
     """Print which run it is, where the cursor stands and how the run does."""
     live = view.live
     field(output, "run", view.run_id)
-    field(output, "session", view.session_id)
+    field(output, "session", shown(view.session_id))
     if view.conversation_id is not None:
-        field(output, "conversation", view.conversation_id)
+        field(output, "conversation", shown(view.conversation_id))
     field(output, "cursor", *_reached(view.cursor))
     if view.cursor.checkpoint_id is not None:
-        field(output, "checkpoint", view.cursor.checkpoint_id)
+        field(output, "checkpoint", shown(view.cursor.checkpoint_id))
     doing: list[Part] = [status(live.status)]
     if live.node is not None:
         doing.append(f" at {live.node}, step {live.step}")
@@ -97,7 +97,7 @@ def show_said(output: Output, number: str, part: Said) -> None:
 def show_open_calls(output: Output, live: Live) -> None:
     """Print the tool calls that have no return."""
     calls = [
-        ("", (f"{call_text(call.name, call.arguments)} ", "yellow"), (call.id, "dim"))
+        ("", (f"{call_text(call.name, call.arguments)} ", "yellow"), (shown(call.id), "dim"))
         for call in live.open_tool_calls
     ]
     _section(output, "open tool calls", calls)
@@ -162,7 +162,7 @@ def heading(output: Output, title: str, *after: Part) -> None:
 
 def status(text: str | None) -> Part:
     """Colour a status."""
-    return ("-", "dim") if text is None else (text, STATUS_STYLES.get(text, ""))
+    return ("-", "dim") if text is None else (shown(text), STATUS_STYLES.get(shown(text), ""))
 
 
 def _section(output: Output, title: str, rows: Iterable[tuple[Part, ...]]) -> None:
@@ -202,18 +202,34 @@ def _show_streamed(output: Output, live: Live) -> None:
 
 def _child(child: Any) -> tuple[Part, ...]:
     about = f"  {child.records} records  "
-    return ((child.agent_name, "bold"), "  ", status(child.status), (about, "dim"), child.text)
+    return (
+        (shown(child.agent_name), "bold"),
+        "  ",
+        status(child.status),
+        (about, "dim"),
+        child.text,
+    )
 
 
 def _approval(record: dict[str, Any]) -> tuple[Part, ...]:
-    return (status(record["status"]), "  ", record["action_name"], "  ", record["approval_id"])
+    return _decided(record, "action_name", "approval_id")
 
 
 def _deferred_tool(record: dict[str, Any]) -> tuple[Part, ...]:
-    return (status(record["status"]), "  ", record["tool_name"], "  ", record["deferred_id"])
+    return _decided(record, "tool_name", "deferred_id")
+
+
+def _decided(record: dict[str, Any], *names: str) -> tuple[Part, ...]:
+    """Show a record's status and the members of these names; a damaged one may lack them."""
+    shown_ones: list[Part] = [status(record.get("status"))]
+    for name in names:
+        shown_ones += ["  ", shown(record.get(name, "-"))]
+    return tuple(shown_ones)
 
 
 def _show_tail(output: Output, tail: tuple[dict[str, Any], ...]) -> None:
+    from projections import summarize_record  # noqa: PLC0415 - it is loaded with the view
+
     if not tail:
         return
     heading(output, "stream records after the checkpoint", (f"  {len(tail)}", "dim"))
@@ -221,16 +237,5 @@ def _show_tail(output: Output, tail: tuple[dict[str, Any], ...]) -> None:
     if len(shown_ones) < len(tail):
         output.line(("  ... ", "dim"), (f"{len(tail) - len(shown_ones)} before these", "dim"))
     for record in shown_ones:
-        sequence, kind, about = f"{record['sequence']:>8}  ", *told_record(record)
-        output.line((sequence, "dim"), f"{kind:<14}  ", (about, "dim"))
-
-
-def told_record(record: dict[str, Any]) -> tuple[str, str]:
-    """Give the kind of a stream record, and what happened in one line."""
-    from projections.summary import RECORDS  # noqa: PLC0415 - it is loaded with the view
-
-    event = record["event"]
-    kind = event["kind"]
-    about = RECORDS[kind](event) if kind in RECORDS else shown(event)
-    source = record.get("source")
-    return kind, about if source is None else f"[{source['agent_name']}] {about}"
+        sequence, kind = f"{record['sequence']:>8}  ", f"{record['event']['kind']:<14}  "
+        output.line((sequence, "dim"), kind, (summarize_record(record), "dim"))

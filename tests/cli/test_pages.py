@@ -24,6 +24,9 @@ def test_a_replay_is_a_short_page(recorded, cli):
         '     call        get_weather(city="Paris")',
         '     call        book_train(to="Kyoto")',
         "",
+        "streamed since the last model request",
+        "  text  Kyoto is warm.",
+        "",
         "open tool calls",
         '  book_train(to="Kyoto") call-book_train',
         "",
@@ -88,6 +91,39 @@ def test_what_is_streamed_is_shown_until_the_response_is_there(recorded, cli):
     assert "streamed since the last model request\n  thinking  hm\n  text  Kyo\n  call  " in page
     assert '{"a({"a)\n' in page
     assert "streamed since" not in cli("replay", "live").out
+
+
+def test_what_was_streamed_after_an_answer_of_an_earlier_step_is_shown(recorded, cli):
+    with Journal.open(recorded) as opened, opened.run("cut", session_id="s") as run:
+        history = [samples.user("q"), samples.answer("a")]
+        run.checkpoint(samples.checkpoint("k", "cut", messages=history, step=1))
+        run.append_many([samples.record(1, "model_request", step=1), samples.delta(2, "half", 1)])
+        page = cli("replay", "cut").out
+        assert "   2 assistant   a\n\nstreamed since the last model request\n  text  half\n" in page
+        answer = {"parts": [{"kind": "text", "text": "half of it"}], "usage": samples.ZERO}
+        run.append(samples.record(3, "model_response", step=2, response=answer))
+        assert "streamed since" not in cli("replay", "cut").out
+        later = [samples.user("summary of all that")]
+        run.checkpoint(samples.checkpoint("c", "cut", stream_cursor=3, messages=later, step=2))
+        assert "  text  half\n" in cli("replay", "cut").out  # the compacted history lacks it
+        assert "streamed since" not in cli("replay", "cut", "--at", "stream:0").out
+
+
+def test_what_the_tail_tells_is_what_the_log_tells(recorded, cli):
+    told = {one["version"]: one["summary"] for one in cli("log", "r", "--json").documents}
+    tail = cli("replay", "r", "--at", "stream:7").out.splitlines()[-5:]
+    assert [line.split(maxsplit=2)[2] for line in tail] == [told[at].strip() for at in range(7, 12)]
+
+
+def test_a_response_of_provider_calls_only_names_them(recorded, cli):
+    call = {"id": "c", "name": "search", "arguments": {"q": 1}}
+    parts = [{"kind": "provider_tool_call", "call": call}, {"kind": "native_tool_call", **call}]
+    with Journal.open(recorded) as opened, opened.run("p", session_id="s") as run:
+        response = {"parts": parts, "usage": samples.ZERO}
+        run.append(samples.record(0, "model_response", step=1, response=response))
+    told = 'step 1: search({"q":1}); search({"q":1})'
+    assert told in cli("log", "p").out
+    assert told in cli("replay", "p").out
 
 
 def test_errors_suspensions_traces_and_exports_are_in_its_head(recorded, cli):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from journal import Journal
 from journal.errors import InvalidCursor
 from projections import (
     LATEST,
@@ -17,7 +18,9 @@ from projections import (
     TimeCursor,
     VersionCursor,
     parse_cursor,
+    replay,
 )
+from tests import samples
 
 MOST = 2**64 - 1
 
@@ -153,3 +156,25 @@ def test_a_time_is_the_same_in_every_zone_and_spelling():
     assert parse_cursor("time:2026-11-29t20:44:38.5z") == moment
     assert parse_cursor("time:2026-11-29 20:44:38.500000999Z") == moment
     assert moment.microseconds == 1_795_985_078_500_000
+
+
+@pytest.mark.parametrize("at", [5, 5.0, None, b"latest", ["latest"]])
+def test_what_is_neither_a_cursor_nor_text_is_refused(at):
+    with pytest.raises(InvalidCursor):
+        parse_cursor(at)
+    with pytest.raises(InvalidCursor):
+        TimeCursor(at)
+    with Journal.open("memory://") as journal:
+        journal.run("r", session_id="s")
+        with pytest.raises(InvalidCursor):
+            replay(journal, "r", at)
+
+
+def test_a_run_is_replayed_to_the_text_of_a_cursor_as_to_the_cursor():
+    with Journal.open("memory://") as journal:
+        run = journal.run("r", session_id="s")
+        run.append_many([samples.record(0), samples.record(1)])
+        assert replay(journal, "r", "stream:0") == replay(journal, "r", StreamCursor(0))
+        assert replay(journal, "r", "stream:0").cursor.version == 2
+        with pytest.raises(InvalidCursor, match="no such form"):
+            replay(journal, "r", "0")

@@ -50,6 +50,7 @@ NAMES = {
         "parse_cursor",
         "replay",
         "run_diff",
+        "summarize_record",
     ],
     "journal.difference": [
         "Delta",

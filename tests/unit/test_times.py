@@ -2,7 +2,7 @@
 
 import pytest
 
-from journal.times import format_time, parse_time
+from journal.times import EARLIEST, LATEST, format_time, parse_time
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ def test_zones_are_read_and_finer_digits_cut_off():
     for text in ("0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"):
         with pytest.raises(ValueError, match="years 1 to 9999"):
             parse_time(text)
+
+
+def test_the_years_1_to_9999_are_written_with_four_digits():
+    assert format_time(EARLIEST) == "0001-01-01T00:00:00.000000Z"
+    assert format_time(LATEST) == "9999-12-31T23:59:59.999999Z"
+    for outside in (EARLIEST - 1, LATEST + 1):
+        with pytest.raises(OverflowError):
+            format_time(outside)

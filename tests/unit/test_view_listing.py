@@ -1,5 +1,6 @@
 """Lists of runs and sessions: newest first, and nothing damaged keeps the rest from view."""
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -8,6 +9,7 @@ from journal import Journal
 from journal.codec import encode
 from journal.events import SessionRunAdded
 from journal.ids import Version, run_stream, session_stream
+from journal.ingest import Ingest
 from journal.stores.interface import NewEvent
 from journal.times import format_time
 from projections import list_runs, list_sessions
@@ -148,3 +150,20 @@ def test_a_damaged_session_is_listed_with_its_error(tmp_path, flip):
         t, s = list_sessions(journal)
         assert (t.status, t.error) == ("active", None)
         assert "event 1 of 'session:s' is damaged" in s.error
+
+
+def test_a_session_of_long_ago_is_updated_when_its_last_run_was(journal):
+    line = {
+        "type": "stream_record",
+        "session_id": "s",
+        "run_id": "r",
+        "recorded_at": "0966-05-04T03:02:01Z",
+        "record": samples.record(0),
+    }
+    Ingest(journal).read([json.dumps(line).encode()])
+    [run] = list_runs(journal)
+    [session] = list_sessions(journal)
+    assert run.updated_at < 0
+    opened = next(journal.reader.session_events("s")).recorded_at
+    assert session.updated_at == max(opened, run.updated_at)
+    assert run.to_json()["updated_at"] == "0966-05-04T03:02:01.000000Z"
