@@ -18,7 +18,7 @@ def local(microseconds: int | None, form: str = SECONDS) -> str:
     moment = _EPOCH + timedelta(microseconds=microseconds)
     with suppress(OverflowError):  # the zone moves a time out of the years 1 to 9999
         moment = moment.astimezone()
-    return moment.strftime(form)
+    return moment.strftime(form.replace("%Y", f"{moment.year:04}"))  # strftime leaves out zeros
 
 
 def local_milliseconds(microseconds: int, *, date: bool) -> str:

@@ -176,12 +176,17 @@ def _document(journal: Journal, db: str, moments: list[Moment]) -> dict[str, Any
 
 def _location(journal: Journal) -> str:
     location = journal.location
-    return location if location == "memory://" else str(Path(location).resolve())
+    return location if location == "memory://" else _readable(str(Path(location).resolve()))
+
+
+def _readable(path: str) -> str:
+    """Read a path as UTF-8 where the system's encoding is another, and could not."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _commands(db: str, run_id: str, moments: list[Moment]) -> list[str]:
     known = db == "runjournal.db" or db == os.environ.get("RUNJOURNAL_DB")
-    program = "runjournal" if known else f"runjournal --db {shlex.quote(db)}"
+    program = "runjournal" if known else f"runjournal --db {shlex.quote(_readable(db))}"
     first = moments[0].view.cursor.requested
     return [
         f"{program} runs",

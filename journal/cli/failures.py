@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
@@ -33,7 +34,8 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
-            sys.stdout.flush()
+            with writing():
+                sys.stdout.flush()
         except (typer.Exit, typer.BadParameter):
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - never a traceback
@@ -60,6 +62,24 @@ def ended(error: BaseException) -> int:
     return WRONG_USAGE if isinstance(error, InvalidCursor) else FAILED
 
 
+@contextmanager
+def writing() -> Iterator[None]:
+    """Write to the standard output; a failure of the system is told as one of writing there."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailedError(error.strerror or str(error)) from error
+
+
+class OutputFailedError(Exception):
+    """The standard output does not take what is written."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"cannot write to standard output: {reason[:1].lower()}{reason[1:]}")
+
+
 def complain(message: str) -> None:
     """Print a message on the standard error, on one line."""
     sys.stderr.write(f"runjournal: {escape(shorten_middle(message, LONGEST))}\n")
@@ -72,6 +92,8 @@ def told(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         about = "" if error.filename is None else f"{error.filename!r}: "
         return f"{about}{error.strerror}"
+    if isinstance(error, OutputFailedError):
+        return str(error)
     if isinstance(error, ImportError) and error.name is None:
         return str(error)  # of an extra: it says what to install
     return (

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from journal.cli.clock import SECONDS, SHORT, local, local_milliseconds
+from journal.cli.messages import shown
 from journal.cli.output import Column, Output, Part
 from journal.cli.page import status
 
@@ -24,46 +25,56 @@ EVENT_STYLES = {
 }
 
 
+UNREADABLE = ("unreadable", "red")
+
 ROOM_FOR_COUNTS = 110
 ROOM_FOR_ALL = 140
 ROOM_FOR_DATE = 100
-"""Columns of a terminal."""
+ROOM_FOR_TIMES = 75
+"""Columns of a terminal; with fewer, a list shows little more than ids, and those whole."""
 
 
 def show_sessions(output: Output, sessions: Iterable[SessionSummary]) -> None:
     """Print sessions, one a row."""
     form = SECONDS if output.room(ROOM_FOR_COUNTS) else SHORT
-    columns = [Column("SESSION"), Column("STATUS"), Column("RUNS", right=True)]
-    columns += [Column("CREATED"), Column("UPDATED"), Column("TITLE", gives_way=True)]
-    output.table(columns, (_session_row(one, form) for one in sessions), "no sessions")
+    columns = [Column("SESSION", folds=True), Column("STATUS"), Column("RUNS", right=True)]
+    if output.room(ROOM_FOR_TIMES):
+        columns += [Column("CREATED"), Column("UPDATED"), Column("TITLE", gives_way=True)]
+    rows = (_session_row(one, form)[: len(columns)] for one in sessions)
+    output.table(columns, rows, "no sessions")
 
 
 def _session_row(session: SessionSummary, form: str) -> list[Part]:
     if session.error is not None:
-        return [session.session_id, ("unreadable", "red"), "", "", "", (session.error, "red")]
+        return [session.session_id, UNREADABLE, "", "", "", (session.error, "red")]
     return [
         session.session_id,
         status(session.status),
         str(len(session.runs)),
         local(session.created_at, form),
         local(session.updated_at, form),
-        session.title or "",
+        shown(session.title or ""),
     ]
 
 
 def show_runs(output: Output, runs: Iterable[RunSummary]) -> None:
     """Print runs, one a row; a terminal shows as many columns as it has room for."""
     counts, everything = output.room(ROOM_FOR_COUNTS), output.room(ROOM_FOR_ALL)
-    columns = [Column("RUN"), Column("SESSION", gives_way=True), Column("STATUS")]
+    columns = [Column("RUN", folds=True), Column("SESSION", gives_way=True), Column("STATUS")]
     if counts:
         columns += [Column(title, right=True) for title in ("STEP", "MESSAGES", "EVENTS")]
-    columns += [Column("OPENED"), *([Column("UPDATED")] if everything else [])]
+    if output.room(ROOM_FOR_TIMES):
+        columns += [Column("OPENED"), *([Column("UPDATED")] if everything else [])]
+    else:
+        del columns[1]
     output.table(columns, (_run_row(run, len(columns)) for run in runs), "no runs")
 
 
 def _run_row(run: RunSummary, columns: int) -> list[Part]:
-    state = status(run.status) if run.error is None else ("unreadable", "red")
-    row: list[Part] = [run.run_id, run.session_id or "-", state]
+    state = status(run.status) if run.error is None else UNREADABLE
+    row: list[Part] = [run.run_id, shown(run.session_id or "-"), state]
+    if columns < len(row):
+        return [run.run_id, state]
     if columns == len(row) + 1:
         return [*row, local(run.opened_at, SHORT)]
     row += [str(run.step), str(run.messages), str(run.events)]

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from journal.cli.failures import FAILED, WRONG_USAGE, ended, guarded, prepare_streams
+from journal.cli.failures import (
+    FAILED,
+    WRONG_USAGE,
+    ended,
+    guarded,
+    prepare_streams,
+    writing,
+)
 from journal.cli.output import Output
 
 if TYPE_CHECKING:
@@ -303,6 +310,7 @@ def main() -> None:
     """Run the command line and exit."""
     prepare_streams()
     try:
-        app(prog_name="runjournal")
+        with writing():  # commands see to their own failures: what is left is help that is printed
+            app(prog_name="runjournal")
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - never a traceback
         raise SystemExit(ended(error)) from None

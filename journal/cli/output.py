@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from journal.cli.escape import CUT, escape, escape_json, shorten, shorten_middle
+from journal.cli.failures import writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +32,8 @@ WHOLE_PART = 400
 """Characters of a part of a line that is not cut to the width."""
 GIVES_WAY_TO = 8
 """Width that is left to a column that gives way."""
+BETWEEN = 2
+"""Blanks between two columns."""
 ROWS_A_TABLE = 500
 """Longer lists are printed as several tables, so that they are never held in memory."""
 NATURAL = 100_000
@@ -56,6 +59,8 @@ class Column:
     right: bool = False
     gives_way: bool = False
     """Is cut first where the terminal is too narrow."""
+    folds: bool = False
+    """Is never cut: where the terminal is too narrow even so, it goes on in the next line."""
 
 
 class Output:
@@ -76,7 +81,9 @@ class Output:
         """Print one JSON document on a line of its own."""
         import orjson  # noqa: PLC0415 - help needs none of it
 
-        sys.stdout.buffer.write(escape_json(orjson.dumps(value)) + b"\n")
+        document = escape_json(orjson.dumps(value)) + b"\n"
+        with writing():
+            sys.stdout.buffer.write(document)
 
     def one(self, answer: T, page: Callable[[Output, T], None]) -> None:
         """Print an answer: its JSON document, or its page."""
@@ -126,24 +133,41 @@ class Output:
         from rich.console import Console  # noqa: PLC0415 - only when a table is printed
         from rich.table import Table  # noqa: PLC0415
 
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=titles)
-        for column in columns:
+        table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), show_header=titles)
+        cells = [[self._cell(part) for part in row] for row in rows]
+        widths = [max(row[at].cell_len for row in cells) for at in range(len(columns))]
+        widths = [max(width, len(each.title)) for width, each in zip(widths, columns, strict=True)]
+        for column, width in zip(columns, widths, strict=True):
             table.add_column(
                 column.title,
                 header_style="dim",
                 justify="right" if column.right else "left",
-                overflow="fold" if self.full else "ellipsis",
+                overflow="fold" if self.full or column.folds else "ellipsis",
                 min_width=GIVES_WAY_TO if column.gives_way else None,
-                no_wrap=not (column.gives_way or self.full),
+                width=min(width, self._left(columns, widths)) if column.folds else None,
+                no_wrap=not (column.gives_way or column.folds or self.full),
             )
-        for row in rows:
-            table.add_row(*map(self._cell, row))
+        for row in cells:
+            table.add_row(*row)
         if self._console is not None:
-            self._console.print(table)
+            with writing():
+                self._console.print(table)
             return
         printed = StringIO()
         Console(width=NATURAL, file=printed).print(table)
-        sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
+        with writing():
+            sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
+
+    def _left(self, columns: Sequence[Column], widths: Sequence[int]) -> int:
+        """Tell how wide a column may be that folds, next to the least the others need."""
+        if self._console is None:
+            return NATURAL
+        others = sum(
+            min(width, GIVES_WAY_TO) if column.gives_way else width
+            for column, width in zip(columns, widths, strict=True)
+            if not column.folds
+        )
+        return max(self.width - others - BETWEEN * (len(columns) - 1), 1)
 
     def _cell(self, part: Part) -> Text:
         from rich.text import Text  # noqa: PLC0415 - only when a table is printed
@@ -158,12 +182,14 @@ class Output:
             line = Text.assemble(*pieces)
             if cut:
                 line.truncate(self.width, overflow="ellipsis")
-            self._console.print(line, soft_wrap=True)
+            with writing():
+                self._console.print(line, soft_wrap=True)
             return
         text = "".join(text for text, _ in pieces).rstrip()
         if cut and len(text) > self.width:
             text = text[: self.width - 1] + CUT
-        sys.stdout.write(text + "\n")
+        with writing():
+            sys.stdout.write(text + "\n")
 
 
 def _terminal() -> Console | None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import typer
+
 from journal.cli.failures import complain
 from journal.cli.output import Output
 from journal.cli.progress import progress_bar
@@ -26,6 +28,8 @@ def opened(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         yield sys.stdin.buffer
         return
+    if "\0" in file:
+        raise typer.BadParameter("a path cannot hold a NUL character")
     with Path(file).open("rb") as lines:
         yield lines
 

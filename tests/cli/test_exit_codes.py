@@ -224,7 +224,46 @@ def test_a_full_disk_behind_the_output_is_one_line(recorded, process):
     with Path("/dev/full").open("wb") as full:
         done = process("replay", "r", stdout=full, stderr=subprocess.PIPE)
     assert done.code == 1
-    assert one_line(done, "No space left on device")
+    assert one_line(done, "cannot write to standard output: no space left on device")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["log", "r"], ["runs"], ["sessions"], ["export", "r"], ["runs", "--json"], ["--version"], ["--help"]],
+)  # fmt: skip
+@pytest.mark.parametrize("colour", [{}, {"FORCE_COLOR": "1"}], ids=["pipe", "colour"])
+def test_whatever_is_printed_a_full_disk_is_told_as_such(recorded, process, args, colour):
+    with Path("/dev/full").open("wb") as full:
+        done = process(*args, stdout=full, stderr=subprocess.PIPE, env=colour)
+    assert done.code == 1
+    assert one_line(done, "cannot write to standard output: no space left on device")
+
+
+def test_a_path_with_a_nul_character_is_wrong_usage(cli):
+    done = cli("ingest", "a\0b.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "a path cannot hold a NUL character" in done.err
+    done = cli("--db", "a\0b.db", "runs")
+    assert (done.code, done.out) == (1, "")
+    assert one_line(done, "NUL")
+
+
+OLD_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["runs"], ["sessions"], ["demo", "--json"], ["demo"], ["ingest", "é.jsonl"], ["export", "--all"]],
+    ids=lambda args: " ".join(args).replace("é", "e"),
+)  # fmt: skip
+def test_any_path_works_in_a_locale_without_its_letters(tmp_path, process, args):
+    name = os.fsencode("晴é.db")
+    Journal.open(tmp_path / "晴é.db").close()
+    (tmp_path / "é.jsonl").write_bytes(b"")
+    done = process("--db", name, *args, env=OLD_LOCALE)
+    assert (done.code, done.err) == (0, "")
+    if args == ["demo", "--json"]:
+        assert done.document["location"] == str(tmp_path / "晴é.db")
 
 
 def test_closed_standard_streams_are_no_failure(recorded, process):

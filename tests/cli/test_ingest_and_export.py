@@ -54,7 +54,7 @@ BAD = [
     (line(type="stream_record", session_id="s", run_id="r"), "$.record"),
     (
         b'{"type":"stream_record","session_id":"s","run_id":"r","record":' + b"[" * 300 + b"\n",
-        "JSON",
+        "nested deeper",
     ),
     (b'{"type":"\xff"}\n', "JSON"),
 ]

@@ -220,3 +220,14 @@ def test_times_at_the_edge_of_the_calendar_are_shown(cli, monkeypatch, moment, z
     time.tzset()
     assert cli("ingest", "-", stdin=line % moment).code == 0
     assert "model_request" in cli("log", "r").out
+
+
+@pytest.mark.usefixtures("utc")
+def test_years_have_four_digits(cli):
+    line = (
+        b'{"type":"stream_record","session_id":"s","run_id":"r",'
+        b'"recorded_at":"0966-05-04T03:02:01Z",'
+        b'"record":{"sequence":0,"event":{"kind":"model_request","step":0}}}\n'
+    )
+    assert cli("ingest", "-", stdin=line).code == 0
+    assert " 0966-05-04 03:02:01.000  model_request" in cli("log", "r").out

@@ -74,6 +74,17 @@ def test_lines_fit_a_terminal_and_are_coloured(wide, terminal, args, columns):
         assert "run_" + "0123456789" * 3 in plain
 
 
+@pytest.mark.parametrize("columns", [30, 40, 60, 74, 75, 80])
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [("runs", "run_" + "0123456789" * 3), ("sessions", "session_" + "0123456789" * 4)],
+)
+def test_ids_are_never_cut_however_narrow_the_terminal(wide, terminal, args, found, columns):
+    lines = STYLE.sub("", terminal(columns, args)).splitlines()
+    assert max(map(cell_len, lines)) <= columns
+    assert found in "".join(line.split("  ")[0].strip() for line in lines)
+
+
 def test_a_terminal_without_colour_gets_no_colour(recorded, terminal):
     seen = terminal(80, "replay", "r", NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", seen)
