@@ -36,12 +36,12 @@ def batches(count: int, batch: int) -> Iterator[range]:
         yield range(start, min(start + batch, count))
 
 
-def journal_work(folder: Path, records: list[Any], batch: int) -> Callable[[], None]:
-    """Append through the journal, one transaction a batch."""
+def journal_work(folder: Path, form: str, records: list[Any], batch: int) -> Callable[[], None]:
+    """Append through the journal, one transaction a batch, to a new file each time."""
     attempts = iter(range(1000))
 
     def work() -> None:
-        with Journal.open(folder / f"journal{next(attempts)}.db") as journal:
+        with Journal.open(folder / f"{form}{next(attempts)}.db") as journal:
             run = journal.run("run", session_id="session")
             for numbers in batches(len(records), batch):
                 if batch == 1:
@@ -115,9 +115,9 @@ def measure(count: int, size: int, batch: int, repeat: int) -> Row:
     texts = [orjson.dumps(one) for one in records]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        dicts = median_seconds(journal_work(folder, records, batch), repeat)
-        bytes_ = median_seconds(journal_work(folder, list(texts), batch), repeat)
-        rows, schema, disk = rows_of(folder / "journal0.db")
+        dicts = median_seconds(journal_work(folder, "dicts", records, batch), repeat)
+        bytes_ = median_seconds(journal_work(folder, "bytes", texts, batch), repeat)
+        rows, schema, disk = rows_of(folder / "dicts0.db")
         raw = median_seconds(raw_work(folder, rows, schema, batch), repeat)
         library = median_seconds(library_work(folder, texts, batch), repeat)
     content = sum(map(len, texts))
