@@ -8,8 +8,7 @@ event is built on request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
@@ -69,8 +68,7 @@ UPCASTERS = Upcasters()
 """The migrations of this version. None yet: every event is at its first version."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEvent:
+class RecordedEvent(NamedTuple):
     """An event as read from the journal."""
 
     position: Position
