@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+
+from journal.difference.alignment import rising
 
 COMPARED = 250_000
 """Pairs of items that are compared for the best alignment; beyond, a near best one is taken."""
@@ -62,22 +63,4 @@ def _near_best(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     for at in range(len(a) - 1, -1, -1):
         places[a[at]].append(at)
     found = [(places[item].pop(), at) for at, item in enumerate(b) if places.get(item)]
-    return _rising(found)
-
-
-def _rising(found: list[Pair]) -> list[Pair]:
-    """Keep the longest subsequence that rises in the first number too (patience sorting)."""
-    lowest: list[int] = []
-    ending: list[int] = []
-    previous: list[int] = []
-    for at, (place, _) in enumerate(found):
-        length = bisect_left(lowest, place)
-        previous.append(ending[length - 1] if length else -1)
-        lowest[length : length + 1] = [place]
-        ending[length : length + 1] = [at]
-    kept = []
-    at = ending[-1] if ending else -1
-    while at >= 0:
-        kept.append(found[at])
-        at = previous[at]
-    return kept[::-1]
+    return rising(found)

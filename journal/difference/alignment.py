@@ -102,10 +102,10 @@ def _anchors(
         held = places.get(orjson.dumps(new[at]))
         if held:
             found.append((held.pop(), at))
-    return _rising(found)
+    return rising(found)
 
 
-def _rising(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def rising(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Keep the longest subsequence that rises in the first number too (patience sorting)."""
     lowest: list[int] = []
     ending: list[int] = []

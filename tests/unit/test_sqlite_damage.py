@@ -1,7 +1,6 @@
 """A damaged journal file names what is damaged; what is not stays readable."""
 
 import os
-import sqlite3
 from contextlib import closing
 from struct import pack
 from zlib import crc32
@@ -9,32 +8,13 @@ from zlib import crc32
 import pytest
 
 from journal.errors import CorruptEvent, NotAJournal, StorageFailed
-from journal.ids import StreamId, Version
-from journal.stores import NewEvent, open_store
-
-
-def connect(path):
-    return closing(sqlite3.connect(path, isolation_level=None))
-
-
-def event(version=1, stream="run:1", data=b"{}", identity=None):
-    return NewEvent(StreamId(stream), Version(version), "noted.v1", data, identity)
-
-
-def versions(page):
-    return [found.version for found in page]
+from journal.stores import open_store
+from tests.unit.sqlite_files import connect, event, three_runs, versions
 
 
 @pytest.fixture
 def path(tmp_path):
-    """A journal of run:1, run:2 and run:3 with four events each, stored in turns."""
-    path = tmp_path / "runs.db"
-    with closing(open_store(path, create=True)) as store:
-        for version in range(1, 5):
-            store.append(
-                [event(version, f"run:{at}", identity=version) for at in (1, 2, 3)], now=version
-            )
-    return path
+    return three_runs(tmp_path / "runs.db")
 
 
 @pytest.fixture

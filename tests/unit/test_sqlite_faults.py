@@ -14,41 +14,12 @@ from journal.errors import (
 )
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store, sqlite_connection
-
-READS = {
-    "head": lambda store: store.head("run:1"),
-    "read_stream": lambda store: store.read_stream("run:1", limit=2),
-    "newest_first": lambda store: store.read_stream("run:1", newest_first=True, limit=1),
-    "names": lambda store: store.read_stream("run:1", names={"noted.v1"}, limit=1),
-    "read_all": lambda store: store.read_all(limit=2),
-    "find": lambda store: store.find("run:1", 1),
-    "streams": lambda store: store.streams(prefix="run:", limit=1),
-    "last_position": lambda store: store.last_position(),
-}
-
-
-def connect(path):
-    return closing(sqlite3.connect(path, isolation_level=None))
-
-
-def event(version=1, stream="run:1", data=b"{}", identity=None):
-    return NewEvent(StreamId(stream), Version(version), "noted.v1", data, identity)
-
-
-def versions(page):
-    return [found.version for found in page]
+from tests.unit.sqlite_files import READS, connect, event, three_runs, versions
 
 
 @pytest.fixture
 def path(tmp_path):
-    """A journal of run:1, run:2 and run:3 with four events each, stored in turns."""
-    path = tmp_path / "runs.db"
-    with closing(open_store(path, create=True)) as store:
-        for version in range(1, 5):
-            store.append(
-                [event(version, f"run:{at}", identity=version) for at in (1, 2, 3)], now=version
-            )
-    return path
+    return three_runs(tmp_path / "runs.db")
 
 
 @pytest.fixture

@@ -22,14 +22,7 @@ from journal.errors import (
 )
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store, sqlite_schema, sqlite_tail
-
-
-def connect(path):
-    return closing(sqlite3.connect(path, isolation_level=None))
-
-
-def event(version=1, stream="run:1", data=b"{}", identity=None):
-    return NewEvent(StreamId(stream), Version(version), "noted.v1", data, identity)
+from tests.unit.sqlite_files import connect, event
 
 
 def make(path, count=1):
