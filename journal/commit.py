@@ -11,7 +11,7 @@ from journal import offers
 from journal.errors import InvalidJSON, InvalidRecord, RecordConflict
 from journal.events import RunCommitted
 from journal.ids import run_stream
-from journal.json_door import canonical
+from journal.json_door import MAX_BYTES, canonical, dumps
 from journal.offers import Offer, Source
 from journal.reader import Reader
 from journal.receipt import Receipt
@@ -33,7 +33,7 @@ OWN_EVENTS = (
 
 
 MAX_BUNDLE_BYTES = 1024**3
-"""Largest bundle, in bytes; each item in it has the limit of its own kind."""
+"""Largest bundle, in bytes. Each item has the limit of its own kind, and so has the rest."""
 
 
 def read_bundle(source: Source) -> tuple[dict[str, Any], str]:
@@ -78,6 +78,11 @@ def write_bundle(
         )
     made = [offer for offer in _items(bundle, run) if writer.held(offer) is None]
     rest = {key: value for key, value in bundle.items() if key not in OWN_EVENTS}
+    size = len(dumps(rest))
+    if size > MAX_BYTES:
+        kept = ", ".join(sorted(rest))
+        reason = f"{kept} together are {size} bytes, over the limit of {MAX_BYTES}"
+        raise InvalidRecord("evidence commit", "$", reason)
     fields = {"run": run, "rest": rest, "sha256": sha256}
     made.append(offers.fact(run_stream(run_id), RunCommitted.NAME, fields, "committed"))
     return writer.write([*opening, *made])[-1]

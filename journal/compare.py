@@ -54,6 +54,11 @@ def _with_private(record: JSON, private: JSON) -> JSON:
     return {**record, "event": {**event, "tool_return": slim}}
 
 
+def same_cursor(held: JSON, offered: JSON) -> bool:
+    """Tell whether two saved cursors agree; the same place may be saved again later."""
+    return equal(*({k: v for k, v in one.items() if k != "created_at"} for one in (held, offered)))
+
+
 def same_opening(held: JSON, offered: JSON) -> bool:
     """Tell whether two ways to open a run agree: one may not know the conversation."""
     known = {held.get("conversation_id"), offered.get("conversation_id")} - {None}

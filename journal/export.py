@@ -73,9 +73,14 @@ class _Lines:
         self._reader = reader
         self._walk = Walk(room=64)
         self._sessions: dict[str, str] = {}
+        self._versions: dict[str, int] = {}
 
     def of(self, event: RecordedEvent) -> Line | None:
         """Make the line of an event; None for one that another line implies."""
+        before = self._versions.get(event.stream, 0)
+        if event.version != before + 1:
+            raise CorruptEvent(event.stream, before + 1, f"missing: {event.version} is next")
+        self._versions[event.stream] = event.version
         if event.name == SessionRunAdded.NAME:
             return None
         try:

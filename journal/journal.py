@@ -12,6 +12,7 @@ from journal import commit, offers
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, InvalidRecord, RunConflict, RunNotFound
 from journal.events import (
+    CheckpointTaken,
     ResumeReleased,
     RunCommitted,
     RunOpened,
@@ -199,13 +200,18 @@ class Journal:
         if self.reader.has_run(run_id):
             held = self._opened(run_id)
             for field, offered in (("session", session_id), ("conversation", conversation_id)):
-                was = held.get(f"{field}_id")
+                was = held.get(f"{field}_id") or self._first(run_id, f"{field}_id")
                 if offered is not None and was is not None and was != offered:
                     raise RunConflict(run_id, field, was, offered)
             return []
         if session_id is None:
             raise InvalidRecord("run", "$.session_id", f"new run {run_id!r} needs a session id")
         return offers.opening(run_id, session_id, conversation_id)
+
+    def _first(self, run_id: str, field: str) -> str | None:
+        """Give what the run's first checkpoint says, for a run opened without it."""
+        taken = self.reader.run_events(run_id, names=(CheckpointTaken.NAME,))
+        return next((event.data.get(field) for event in taken), None)
 
     def _opened(self, run_id: str) -> dict[str, Any]:
         self._must_know(run_id)

@@ -19,7 +19,7 @@ MAX_INT = 2**64 - 1
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*(?:
-        (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
+        (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")
       | (?P<number>-?[0-9][0-9.eE+-]*)
       | (?P<mark>[\[\]{},:])
       | (?P<word>[A-Za-z-]+)
@@ -89,9 +89,10 @@ def _mark(boxes: list[_Box], piece: str, deepest: int) -> None:
 
 
 def _string(boxes: list[_Box], piece: str, *, unique_keys: bool) -> None:
+    is_key = bool(boxes) and boxes[-1].is_object and boxes[-1].wants_key
     if "\\u" in piece and _LONE.search(_SURROGATE.sub("", piece)):
-        _refuse(boxes, f"a lone surrogate in the string {piece[:60]}")
-    if boxes and boxes[-1].is_object and boxes[-1].wants_key:
+        _refuse(boxes[:-1] if is_key else boxes, f"a lone surrogate in the string {piece[:60]}")
+    if is_key:
         box = boxes[-1]
         box.key = _unescaped(piece)
         if unique_keys and box.key in box.keys:

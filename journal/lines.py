@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +35,8 @@ Line = dict[str, Any]
 
 WRAPPED = offers.WRAPPED + 1
 """Levels of JSON around a record in the deepest line, a run_evidence."""
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 _KEEPING = ("type", "recorded_at", "version")
 
@@ -187,6 +190,8 @@ def _check_fact(event: Event) -> str | None:
         return event.run_id
     if isinstance(event, RunCommitted):
         validate_run(event.run)
+        if not _SHA256.fullmatch(event.sha256):
+            raise InvalidRecord("event line", "$.data.sha256", "not 64 hexadecimal digits")
         return str(event.run["run_id"])
     if isinstance(event, ResumeClaimed):
         validate_resume_claim(event.claim)

@@ -25,8 +25,12 @@ from journal.events import (
     EventData,
     Imported,
     ResumeClaimed,
+    RunCommitted,
     RunOpened,
+    RunResumed,
     RunSaved,
+    RunStatusChanged,
+    RunSuspended,
     SessionRunAdded,
     SessionSaved,
     StreamRecorded,
@@ -65,6 +69,15 @@ Source = Record | Mapping[str, Any] | bytes
 WRAPPED = 3
 """Levels of JSON that an event or a bundle puts around a record."""
 
+STATUS_FACTS = (
+    RunSaved.NAME,
+    RunCommitted.NAME,
+    RunStatusChanged.NAME,
+    RunSuspended.NAME,
+    RunResumed.NAME,
+)
+"""Names of the events that say what status a run is in."""
+
 STATE_CHAIN = "state"
 ENVIRONMENT_CHAIN = "environment"
 
@@ -86,8 +99,8 @@ class Offer:
     """For a document: the event's fields besides the difference."""
     size: int = 0
     """For a document: length of its compact encoding, in bytes."""
-    same_as_last: bool = False
-    """The stream's last event of this name, when equal, is the same event."""
+    last_of: tuple[str, ...] = ()
+    """When the stream's last event of these names is of this name and equal, it is the same."""
 
     @property
     def what(self) -> str:
@@ -206,7 +219,7 @@ def context(session_id: str, run_id: str | None, source: Source) -> Offer:
         chain=STATE_CHAIN,
         size=len(raw),
         fields={"messages": None if history is None else len(history)},
-        same_as_last=True,
+        last_of=(ContextExported.NAME,),
     )
 
 
@@ -220,7 +233,7 @@ def environment(session_id: str, run_id: str | None, source: Source) -> Offer:
         value,
         chain=ENVIRONMENT_CHAIN,
         size=len(raw),
-        same_as_last=True,
+        last_of=(EnvironmentExported.NAME,),
     )
 
 
@@ -258,8 +271,8 @@ def stream_cursor(run_id: str, source: Source) -> Offer:
     if at["scope"] != f"run:{run_id}":
         reason = f"{at['scope']!r}, but the cursor was given to run {run_id!r}"
         raise InvalidRecord("stream cursor", f"{path}.scope", reason)
-    made = _ready(run_stream(run_id), CursorSaved(cursor=value), value, None)
-    return replace(made, same_as_last=True)
+    identity = f"cursor:{at['family']}:{at['sequence']}"
+    return _ready(run_stream(run_id), CursorSaved(cursor=value), value, identity)
 
 
 def session(source: Source) -> Offer:
@@ -272,7 +285,7 @@ def session(source: Source) -> Offer:
         value,
         chain=STATE_CHAIN,
         size=len(raw),
-        same_as_last=True,
+        last_of=(SessionSaved.NAME,),
     )
 
 
@@ -281,7 +294,7 @@ def run(source: Source) -> Offer:
     value, _ = _bare(source, "run", RUN_RECORD)
     validate_run(value)
     stream = run_stream(value["run_id"])
-    return replace(_ready(stream, RunSaved(run=value), value, None), same_as_last=True)
+    return replace(_ready(stream, RunSaved(run=value), value, None), last_of=STATUS_FACTS)
 
 
 def opening(run_id: str, session_id: str, conversation_id: str | None) -> list[Offer]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from hashlib import blake2b
 
 from journal.codec import RecordedEvent, decode
-from journal.compare import first_difference, same_opening, same_record
+from journal.compare import first_difference, same_cursor, same_opening, same_record
 from journal.documents import Documents, Tip, next_fields
 from journal.errors import (
     BatchConflict,
@@ -27,55 +27,21 @@ from journal.errors import (
     VersionConflict,
 )
 from journal.events import (
-    ENVIRONMENT_DOCUMENTS,
-    STATE_DOCUMENTS,
+    CursorSaved,
     EventData,
     RunCommitted,
     RunOpened,
-    SessionRunAdded,
     StreamRecorded,
 )
-from journal.ids import SESSION_PREFIX, StreamId, Version, run_stream, session_stream
-from journal.json_door import JSON, dumps, equal
-from journal.offers import ENVIRONMENT_CHAIN, STATE_CHAIN, Offer
+from journal.ids import StreamId, Version
+from journal.json_door import JSON, canonical, dumps, equal
+from journal.offers import Offer
 from journal.receipt import Receipt
 from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
-
-CHAINS = {STATE_CHAIN: STATE_DOCUMENTS, ENVIRONMENT_CHAIN: ENVIRONMENT_DOCUMENTS}
-
-MAX_STREAMS = 256
-"""Streams that are remembered; the longest unused goes first."""
-
-MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
-"""Last documents kept in memory, together, in bytes of their compact encoding."""
+from journal.stream_memory import Batch, StreamMemory
 
 MAX_ATTEMPTS = 50
 """Times a write is decided again because another writer was there first."""
-
-SESSION_RUNS = 8
-"""Latest runs of a session looked through for a document to start from."""
-
-
-@dataclass(slots=True)
-class StreamState:
-    """What the writer remembers of a stream; it can be read again at any time."""
-
-    head: Version
-    tips: dict[str, Tip | None] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the documents that are remembered, compactly encoded."""
-        return sum(tip.size for tip in self.tips.values() if tip is not None)
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What a write changes, kept apart until it is durable."""
-
-    heads: dict[StreamId, Version] = field(default_factory=dict)
-    tips: dict[tuple[StreamId, str], Tip] = field(default_factory=dict)
-    sessions: dict[StreamId, str] = field(default_factory=dict)
 
 
 class Writer:
@@ -87,7 +53,7 @@ class Writer:
         self._clock = clock or (lambda: time.time_ns() // 1000)
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._streams: OrderedDict[StreamId, StreamState] = OrderedDict()
+        self._memory = StreamMemory(store)
 
     def write(self, offers: Sequence[Offer]) -> list[Receipt]:
         """Write all offers or none, in order, in one transaction.
@@ -148,48 +114,43 @@ class Writer:
         if os.getpid() != self._process:
             return
         with self._lock:
-            self._streams.pop(stream, None)
+            self._memory.forget(stream)
 
     def _append(self, offers: Sequence[Offer], new: list[int], into: dict[int, Receipt]) -> None:
-        batch = _Batch()
+        batch = Batch()
         events = [self._event(offers[at], batch) for at in new]
         try:
             stored = self._store.append(events, now=self._clock())
         except BaseException:
             # Whatever went wrong, the streams are read again before the next write.
             for stream in batch.heads:
-                self._streams.pop(stream, None)
+                self._memory.forget(stream)
             raise
         for stream, version in batch.heads.items():
-            self._state(stream).head = version
+            self._memory.state(stream).head = version
         for (stream, chain), tip in batch.tips.items():
-            self._state(stream).tips[chain] = tip
+            self._memory.state(stream).tips[chain] = tip
         for at, event in zip(new, stored, strict=True):
             into[at] = _receipt(event)
-        self._make_room()
+            if offers[at].last_of:
+                digest = _digest(offers[at].value)
+                self._memory.state(event.stream).lasts[event.name] = event.version, digest
+        self._memory.make_room()
 
-    def _make_room(self) -> None:
-        """Forget the longest unused streams, but never the one written to last."""
-        held = sum(state.size for state in self._streams.values())
-        while len(self._streams) > 1 and (
-            held > MAX_DOCUMENT_BYTES or len(self._streams) > MAX_STREAMS
-        ):
-            held -= self._streams.popitem(last=False)[1].size
-
-    def _event(self, offer: Offer, batch: _Batch) -> NewEvent:
+    def _event(self, offer: Offer, batch: Batch) -> NewEvent:
         stream = offer.stream
         head = batch.heads.get(stream)
-        version = Version((self._state(stream).head if head is None else head) + 1)
+        version = Version((self._memory.state(stream).head if head is None else head) + 1)
         batch.heads[stream] = version
         if offer.name == RunOpened.NAME:
             batch.sessions[stream] = offer.value["session_id"]
         data = offer.data or self._difference(offer, version, batch)
         return NewEvent(stream, version, offer.name, data, offer.identity)
 
-    def _difference(self, offer: Offer, version: Version, batch: _Batch) -> bytes:
+    def _difference(self, offer: Offer, version: Version, batch: Batch) -> bytes:
         chain = str(offer.chain)
         key = (offer.stream, chain)
-        base = batch.tips.get(key) or self._tip(offer.stream, chain, batch)
+        base = batch.tips.get(key) or self._memory.tip(offer.stream, chain, batch)
         held = next_fields(base, offer.stream, offer.value, offer.size)
         batch.tips[key] = Tip(
             offer.stream,
@@ -202,76 +163,29 @@ class Writer:
         fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
         return dumps(fields | held)
 
-    def _state(self, stream: StreamId) -> StreamState:
-        state = self._streams.get(stream)
-        if state is None:
-            state = self._streams[stream] = StreamState(self._store.head(stream))
-        else:
-            self._streams.move_to_end(stream)
-        return state
-
-    def _tip(self, stream: StreamId, chain: str, batch: _Batch) -> Tip | None:
-        if stream.startswith(SESSION_PREFIX):
-            # What a session holds repeats the last run's state, more than its own last.
-            session_id = stream.removeprefix(SESSION_PREFIX)
-            return self._session_tip(session_id, chain) or self._last_document(stream, chain)
-        tips = self._state(stream).tips
-        if chain not in tips:
-            tips[chain] = self._last_document(stream, chain) or self._session_tip(
-                self._session_of(stream, batch), chain
-            )
-        return tips[chain]
-
-    def _last_document(self, stream: StreamId, chain: str) -> Tip | None:
-        names = CHAINS[chain]
-        try:
-            page = self._store.read_stream(stream, names=names, newest_first=True, limit=1)
-            return self._documents.tip(decode(page[0])) if page else None
-        except (BrokenBase, CorruptEvent):
-            return None  # what comes next is held whole, and does not share the damage
-
-    def _session_of(self, stream: StreamId, batch: _Batch) -> str:
-        opened = batch.sessions.get(stream)
-        if opened is not None:
-            return opened
-        first = decode(self._store.read_stream(stream, limit=1)[0])
-        return str(first.data["session_id"])
-
-    def _session_tip(self, session_id: str, chain: str) -> Tip | None:
-        """Find the last document of a session's runs, to start from."""
-        runs = self._store.read_stream(
-            session_stream(session_id),
-            names=(SessionRunAdded.NAME,),
-            newest_first=True,
-            limit=SESSION_RUNS,
-        )
-        for row in runs:
-            other = run_stream(decode(row).data["run_id"])
-            known = self._streams.get(other)
-            tip = (known.tips.get(chain) if known else None) or self._last_document(other, chain)
-            if tip is not None:
-                return tip
-        return None
-
     def _settle_last(self, offers: Sequence[Offer], receipts: dict[int, Receipt]) -> None:
         """Recognize exported states and saved records equal to the stream's last one."""
         for at, offer in enumerate(offers):
-            if not offer.same_as_last or at in receipts:
+            if not offer.last_of or at in receipts:
                 continue
             last = self._last(offer)
             if last is not None:
                 receipts[at] = _receipt(last, repeated=True)
 
     def _last(self, offer: Offer) -> StoredEvent | None:
-        """Give the stream's last event of the offer's name when it is the same."""
+        """Give the stream's last event of the offer's names when it is the same."""
         try:
             page = self._store.read_stream(
-                offer.stream, names=(offer.name,), newest_first=True, limit=1
+                offer.stream, names=offer.last_of, newest_first=True, limit=1
             )
-            same = page and equal(self._value(decode(page[0])), offer.value)
+            if not page or page[0].name != offer.name:
+                return None
+            version, digest = self._memory.state(offer.stream).lasts.get(offer.name, (0, b""))
+            if version != page[0].version:
+                digest = _digest(self._value(decode(page[0])))
         except (BrokenBase, CorruptEvent):
             return None
-        return page[0] if same else None
+        return page[0] if digest == _digest(offer.value) else None
 
     def _settle_held(
         self,
@@ -325,7 +239,13 @@ def _same(name: str, held: JSON, offered: JSON) -> bool:
         return same_record(held, offered)
     if name == RunOpened.NAME:
         return same_opening(held, offered)
+    if name == CursorSaved.NAME:
+        return same_cursor(held, offered)
     return equal(held, offered)
+
+
+def _digest(value: JSON) -> bytes:
+    return blake2b(canonical(value), digest_size=16).digest()
 
 
 def _receipt(event: StoredEvent, *, repeated: bool = False) -> Receipt:

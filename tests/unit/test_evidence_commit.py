@@ -171,6 +171,30 @@ def test_session_and_run_records_come_back_as_saved(journal):
         journal.run_record("nope")
 
 
+def test_a_run_record_is_the_same_only_when_nothing_came_in_between(journal):
+    running, waiting = (samples.run_record(status=status) for status in ("running", "waiting"))
+    journal.save_run(running)
+    assert journal.save_run(running).repeated
+    journal.run("r").set_status("waiting")
+    assert not journal.save_run(running).repeated
+    journal.commit_run_evidence(samples.bundle(waiting))
+    assert not journal.save_run(running).repeated
+    assert journal.run_record("r") == running
+
+
+def test_a_cursor_is_recorded_once_and_never_again_after_a_later_one(journal):
+    run = journal.run("r", session_id="s", conversation_id="c")
+    cursors = [samples.stream_cursor(10), samples.stream_cursor(52)]
+    for cursor in cursors:
+        assert not run.save_cursor(cursor).repeated
+    later = samples.stream_cursor(52) | {"created_at": "2026-11-30T00:00:00Z"}
+    assert run.save_cursor(later).repeated
+    journal.commit_run_evidence(samples.bundle(stream_cursors=cursors))
+    assert names(journal).count("cursor.saved") == 2
+    with pytest.raises(RecordConflict, match="metadata"):
+        run.save_cursor(samples.stream_cursor(52) | {"metadata": {"x": 1}})
+
+
 def test_resume_claims_are_events_of_the_run(journal):
     journal.run("r", session_id="s")
     claim = samples.resume_claim()

@@ -18,7 +18,7 @@ from journal.errors import (
 from journal.export import export_all
 from journal.ingest import Ingest
 from journal.json_door import dumps
-from journal.writer import MAX_DOCUMENT_BYTES
+from journal.stream_memory import MAX_DOCUMENT_BYTES
 from tests import samples
 
 
@@ -37,7 +37,7 @@ def nested(depth):
 
 def test_a_bundle_too_large_to_be_read_again_is_refused(journal):
     messages = [{"text": "x" * 2**20} for _ in range(70)]
-    with pytest.raises(InvalidJSON, match="over the limit"):
+    with pytest.raises(InvalidRecord, match=r"display_messages.*over the limit"):
         journal.commit_run_evidence(samples.bundle(display_messages=messages))
     assert not journal.reader.has_run("r")
     with pytest.raises(InvalidJSON, match="over the limit"):
@@ -204,6 +204,32 @@ def test_a_damaged_state_does_not_stop_new_ones(tmp_path, flip):
             assert journal.reader.document(last)["run_id"] == run_id
 
 
+@pytest.mark.parametrize("name", ["session.run_added.v1", "session.saved.v1"])
+def test_a_damaged_row_of_a_session_does_not_stop_its_runs(tmp_path, tamper, name):
+    path = tmp_path / "j.db"
+    with Journal.open(path) as journal:
+        journal.save_session(samples.session_record())
+        journal.commit_checkpoint("s", samples.checkpoint("k", "a"))
+        events = list(journal.reader.session_events("s"))
+    [version] = [event.version for event in events if event.name == name]
+    tamper(path, "session:s", version, "UPDATE events SET data = x'7b'")
+    with Journal.open(path) as journal:
+        journal.commit_checkpoint("s", samples.checkpoint("k", "b"))
+        journal.commit_run_evidence(samples.bundle(samples.run_record("c")))
+        journal.save_session(samples.session_record(revision=2))
+        assert journal.session_record("s") == samples.session_record(revision=2)
+        assert journal.run_record("c") == samples.run_record("c")
+
+
+def test_a_run_opened_without_a_conversation_has_that_of_its_first_checkpoint(journal):
+    journal.run("r", session_id="s")
+    journal.commit_checkpoint("s", samples.checkpoint("k1", conversation_id="c1"))
+    with pytest.raises(RunConflict, match="conversation"):
+        journal.commit_checkpoint("s", samples.checkpoint("k2", conversation_id="c2"))
+    with pytest.raises(RunConflict, match="conversation"):
+        journal.run("r", conversation_id="c2")
+
+
 @pytest.mark.anyio
 async def test_an_asynchronous_journal_says_that_it_was_closed(tmp_path):
     async with AsyncJournal.open(tmp_path / "j.db") as journal:
@@ -290,8 +316,7 @@ def test_the_writer_keeps_a_bounded_amount_of_documents(journal):
     runs = [journal.run(f"r{n}", session_id=f"s{n}", conversation_id="c") for n in range(12)]
     for n, run in enumerate(runs):
         run.checkpoint(samples.checkpoint("k", f"r{n}", messages=[samples.user(f"{n}{text}")]))
-    held = sum(state.size for state in journal._writer._streams.values())
-    assert 0 < held <= MAX_DOCUMENT_BYTES
+    assert 0 < journal._writer._memory.size() <= MAX_DOCUMENT_BYTES
     messages = [samples.user(f"0{text}"), samples.answer("short")]
     runs[0].checkpoint(samples.checkpoint("k2", "r0", messages=messages))
     last = journal.reader.last_run_event("r0", ("checkpoint.taken.v1",))

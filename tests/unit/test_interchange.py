@@ -5,7 +5,7 @@ import json
 import pytest
 
 from journal import Journal
-from journal.errors import InvalidLine, RunNotFound
+from journal.errors import CorruptEvent, InvalidLine, RunNotFound
 from journal.export import export_all, export_run
 from journal.ingest import Ingest
 from journal.json_door import dumps
@@ -167,6 +167,15 @@ BAD = [
         "run at",
     ),
     (
+        {
+            "type": "event",
+            "run_id": "r",
+            "name": "run.committed.v1",
+            "data": {"run": samples.run_record(), "rest": {}, "sha256": "zz"},
+        },
+        "sha256",
+    ),
+    (
         {"type": "event", "run_id": "r", "name": "run.status_changed.v1", "data": {"status": "x"}},
         "none of",
     ),
@@ -213,6 +222,18 @@ def test_a_bad_line_among_many_stops_exactly_there(journal):
     assert error.value.line == 701
     held = [e for e in journal.reader.run_events("r") if "record" in e.data]
     assert [e.data["record"]["sequence"] for e in held] == list(range(700))
+
+
+def test_a_missing_event_stops_the_export(tmp_path, tamper):
+    path = tmp_path / "j.db"
+    with Journal.open(path) as journal:
+        journal.run("r", session_id="s").append_many([samples.record(n) for n in range(4)])
+    tamper(path, "run:r", 3, "DELETE FROM events")
+    with Journal.open(path) as journal:
+        for lines_of in (export_all(journal.reader), export_run(journal.reader, "r")):
+            with pytest.raises(CorruptEvent, match="missing") as error:
+                list(lines_of)
+            assert (error.value.stream, error.value.version) == ("run:r", 3)
 
 
 def test_progress_is_told(journal):

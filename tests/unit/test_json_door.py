@@ -1,6 +1,7 @@
 """Only JSON that can come back equal passes the door."""
 
 import math
+import tracemalloc
 import uuid
 from collections import OrderedDict
 from datetime import UTC, datetime
@@ -72,7 +73,7 @@ REFUSED_TEXT = [
     (b"[" * 201 + b"]" * 201, "$[0][0]", "nested"),
     (b"[" * 100_000 + b"]" * 100_000, "$", "nested"),
     (b"[" * 1000 + b"1" * 19 + b"]" * 1000, "$", "nested"),
-    (b'{"a": [{"\\ud83d": 1}]}', "$.a[0]", "surrogate"),
+    (b'{"a": [{"b": 1, "\\ud83d": 1}]}', "$.a[0]", "surrogate"),
     (b'{"a": 1, "b": ["x", {"c": [1, 2, 99999999999999999999]}]}', "$.b[1].c[2]", "64 bits"),
     (b'{"a": 1', "$", "not JSON"),
     (b"", "$", "not JSON"),
@@ -87,6 +88,16 @@ def test_text_the_parser_would_alter_is_refused_with_its_path(text, path, reason
         accept(text)
     assert error.value.path.startswith(path)
     assert reason in error.value.reason
+
+
+def test_a_line_of_escapes_is_looked_at_in_the_memory_it_has():
+    text = b'{"a":"' + b"\\n" * 2_000_000 + b'"}'
+    tracemalloc.start()
+    value, _ = accept(text, unique_keys=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(value["a"]) == 2_000_000
+    assert peak < 20 * len(text)
 
 
 def test_the_stack_of_the_caller_does_not_matter():
