@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from journal import offers
+from journal import facts, offers
 from journal.errors import InvalidJSON, InvalidRecord, RecordConflict
 from journal.events import RunCommitted
 from journal.ids import run_stream
@@ -84,7 +84,7 @@ def write_bundle(
         reason = f"{kept} together are {size} bytes, over the limit of {MAX_BYTES}"
         raise InvalidRecord("evidence commit", "$", reason)
     fields = {"run": run, "rest": rest, "sha256": sha256}
-    made.append(offers.fact(run_stream(run_id), RunCommitted.NAME, fields, "committed"))
+    made.append(facts.fact(run_stream(run_id), RunCommitted.NAME, fields))
     return writer.write([*opening, *made])[-1]
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
-from journal import commit, offers
+from journal import commit, facts, offers
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, InvalidRecord, RunConflict, RunNotFound
 from journal.events import (
@@ -132,7 +132,7 @@ class Journal:
 
     def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run (`resume claim` of the host's session store)."""
-        offer = offers.claim(claim)
+        offer = facts.claim(claim)
         claimed = offer.value["claim"]
         held = self._opened(claimed["run_id"])["session_id"]
         if held != claimed["session_id"]:
@@ -143,9 +143,7 @@ class Journal:
         """Record that a claim to resume a run was given back."""
         self._must_know(run_id)
         fields = {"claim_id": offers.check_id(claim_id, "claim id")}
-        offer = offers.fact(
-            run_stream(run_id), ResumeReleased.NAME, fields, f"resume.released:{claim_id}"
-        )
+        offer = facts.fact(run_stream(run_id), ResumeReleased.NAME, fields)
         return self._writer.write([offer])[0]
 
     def session_record(self, session_id: str) -> dict[str, Any] | None:
@@ -197,8 +195,8 @@ class Journal:
         for value, what in ((session_id, "session id"), (conversation_id, "conversation id")):
             if value is not None:
                 offers.check_id(value, what)
-        if self.reader.has_run(run_id):
-            held = self._opened(run_id)
+        held = self._held(run_id)
+        if held is not None:
             for field, offered in (("session", session_id), ("conversation", conversation_id)):
                 was = held.get(f"{field}_id") or self._first(run_id, f"{field}_id")
                 if offered is not None and was is not None and was != offered:
@@ -206,15 +204,23 @@ class Journal:
             return []
         if session_id is None:
             raise InvalidRecord("run", "$.session_id", f"new run {run_id!r} needs a session id")
-        return offers.opening(run_id, session_id, conversation_id)
+        return facts.opening(run_id, session_id, conversation_id)
 
     def _first(self, run_id: str, field: str) -> str | None:
         """Give what the run's first checkpoint says, for a run opened without it."""
-        taken = self.reader.run_events(run_id, names=(CheckpointTaken.NAME,))
-        return next((event.data.get(field) for event in taken), None)
+        taken = self.reader.first_run_event(run_id, (CheckpointTaken.NAME,))
+        return None if taken is None else taken.data.get(field)
 
     def _opened(self, run_id: str) -> dict[str, Any]:
-        self._must_know(run_id)
+        held = self._held(offers.check_id(run_id, "run id"))
+        if held is None:
+            raise RunNotFound(run_id)
+        return held
+
+    def _held(self, run_id: str) -> dict[str, Any] | None:
+        """Give what a run was opened with; None for an unknown run."""
+        if not self.reader.has_run(run_id):
+            return None
         first = self.reader.event(run_stream(run_id), Version(1))
         if first is None or first.name != RunOpened.NAME:
             raise CorruptEvent(run_stream(run_id), 1, "missing, or not the opening of a run")

@@ -8,22 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from journal import offers
-from journal.codec import validate
 from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import InvalidRecord, RecordConflict, SessionNotFound, brief
 from journal.events import (
-    Event,
+    EventData,
     ResumeClaimed,
-    ResumeReleased,
-    ResumeStarted,
     RunCommitted,
     RunOpened,
-    RunResumed,
-    RunSealed,
     RunStatusChanged,
-    RunSuspended,
     SessionRunAdded,
 )
+from journal.facts import FACTS, fact
 from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version, run_stream
 from journal.journal import Journal
 from journal.json_door import accept
@@ -64,20 +59,8 @@ SHAPES = {
 }
 """The line types and their members."""
 
-FACTS: dict[str, Callable[[Any], str | None]] = {
-    RunOpened.NAME: lambda _: "opened",
-    RunStatusChanged.NAME: lambda _: None,
-    RunSuspended.NAME: lambda _: None,
-    RunResumed.NAME: lambda _: None,
-    RunSealed.NAME: lambda _: None,
-    RunCommitted.NAME: lambda _: "committed",
-    ResumeClaimed.NAME: lambda event: (
-        f"resume.claimed:{event.claim.get('claim_id')}:{event.claim.get('state')}"
-    ),
-    ResumeStarted.NAME: lambda event: f"resume.started:{event.claim_id}",
-    ResumeReleased.NAME: lambda event: f"resume.released:{event.claim_id}",
-}
-"""Events that travel as `event` lines, and the identity of each."""
+TRAVELLING = frozenset(FACTS) - {SessionRunAdded.NAME}
+"""Events that travel as `event` lines; a run's opening implies the session's note of it."""
 
 
 def parse_line(raw: bytes) -> Line:
@@ -152,20 +135,21 @@ def _owner(line: Line) -> tuple[str, str | None]:
 
 
 def _fact(line: Line) -> Offer:
-    identity = FACTS.get(line["name"])
-    if identity is None:
-        raise InvalidRecord("event line", "$.name", f"{line['name']!r} does not travel as an event")
+    name, data = line["name"], line["data"]
+    if name not in TRAVELLING:
+        raise InvalidRecord("event line", "$.name", f"{name!r} does not travel as an event")
+    if type(data) is not dict:
+        raise InvalidRecord("event line", "$.data", f"expected an object, found {brief(data)}")
     try:
-        event = validate(line["name"], line["data"])
+        offer = fact(run_stream(line["run_id"]), name, data)
     except InvalidRecord as error:
         raise replace(error, path="$.data" + error.path[1:]) from error
-    if event.imported is not None:
+    if "imported" in offer.value:
         raise InvalidRecord("event line", "$.data.imported", "not a member of a travelling event")
-    named = _check_fact(event)
+    named = _check_fact(name, offer.value)
     if named not in (None, line["run_id"]):
         raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
-    stream = run_stream(line["run_id"])
-    return offers.fact(stream, event.NAME, line["data"], identity(event))
+    return offer
 
 
 _BUILDERS: dict[str, Callable[[Line], Offer]] = {
@@ -182,22 +166,23 @@ _BUILDERS: dict[str, Callable[[Line], Offer]] = {
 }
 
 
-def _check_fact(event: Event) -> str | None:
+def _check_fact(name: str, data: EventData) -> str | None:
     """Check what the event's model leaves open; gives the run that its record names."""
-    if isinstance(event, RunOpened):
-        for value in (event.run_id, event.session_id, event.conversation_id or "none"):
-            offers.check_id(value, "id of run.opened")
-        return event.run_id
-    if isinstance(event, RunCommitted):
-        validate_run(event.run)
-        if not _SHA256.fullmatch(event.sha256):
+    if name == RunOpened.NAME:
+        for key in ("run_id", "session_id", "conversation_id"):
+            if key in data:
+                offers.check_id(data[key], f"{key} of run.opened")
+        return str(data["run_id"])
+    if name == RunCommitted.NAME:
+        validate_run(data["run"])
+        if not _SHA256.fullmatch(data["sha256"]):
             raise InvalidRecord("event line", "$.data.sha256", "not 64 hexadecimal digits")
-        return str(event.run["run_id"])
-    if isinstance(event, ResumeClaimed):
-        validate_resume_claim(event.claim)
-        return str(event.claim["run_id"])
-    if isinstance(event, RunStatusChanged):
-        offers.check_status(event.status)
+        return str(data["run"]["run_id"])
+    if name == ResumeClaimed.NAME:
+        validate_resume_claim(data["claim"])
+        return str(data["claim"]["run_id"])
+    if name == RunStatusChanged.NAME:
+        offers.check_status(data["status"])
     return None
 
 

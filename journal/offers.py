@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from journal.codec import encode, encode_record, validate
+from journal.codec import encode, encode_record
 from journal.errors import InvalidRecord
 from journal.events import (
     ApprovalDecided,
@@ -24,14 +24,11 @@ from journal.events import (
     Event,
     EventData,
     Imported,
-    ResumeClaimed,
     RunCommitted,
-    RunOpened,
     RunResumed,
     RunSaved,
     RunStatusChanged,
     RunSuspended,
-    SessionRunAdded,
     SessionSaved,
     StreamRecorded,
 )
@@ -55,7 +52,6 @@ from journal.records import (
     validate_context_state,
     validate_deferred_tool,
     validate_environment_state,
-    validate_resume_claim,
     validate_run,
     validate_session,
     validate_stream_cursor,
@@ -295,38 +291,6 @@ def run(source: Source) -> Offer:
     validate_run(value)
     stream = run_stream(value["run_id"])
     return replace(_ready(stream, RunSaved(run=value), value, None), last_of=STATUS_FACTS)
-
-
-def opening(run_id: str, session_id: str, conversation_id: str | None) -> list[Offer]:
-    """Offer the two events that open a run: in its own stream and in its session's."""
-    fields = {"run_id": run_id, "session_id": session_id, "conversation_id": conversation_id}
-    return [
-        fact(run_stream(run_id), RunOpened.NAME, fields, "opened"),
-        fact(session_stream(session_id), SessionRunAdded.NAME, {"run_id": run_id}, f"run:{run_id}"),
-    ]
-
-
-def fact(
-    stream: StreamId, name: str, fields: Mapping[str, Any], identity: str | None = None
-) -> Offer:
-    """Offer an event that no host record stands for; fields that are None are left out.
-
-    Raises:
-        InvalidJSON, InvalidRecord: a field is wrong.
-    """
-    value, raw = accept(
-        {key: item for key, item in fields.items() if item is not None}, wrapped=WRAPPED
-    )
-    validate(name, value)
-    return Offer(stream, name, value, raw, identity)
-
-
-def claim(source: Source) -> Offer:
-    """Offer a claim to resume a run; each state of a claim is an event of its own."""
-    value, _ = read(source, "resume claim")
-    validate_resume_claim(value)
-    identity = f"resume.claimed:{value['claim_id']}:{value['state']}"
-    return fact(run_stream(value["run_id"]), ResumeClaimed.NAME, {"claim": value}, identity)
 
 
 def imported(offer: Offer, recorded_at: int | None) -> Offer:

@@ -86,9 +86,18 @@ class Reader:
             if len(page) < PAGE:
                 return
 
+    def first_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
+        """Find the run's first event, by version, of one of these stored names."""
+        return self._one(run_stream(run_id), names, newest_first=False)
+
     def last_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the run's last event, by version, of one of these stored names."""
-        page = self._store.read_stream(run_stream(run_id), names=names, newest_first=True, limit=1)
+        return self._one(run_stream(run_id), names, newest_first=True)
+
+    def _one(
+        self, stream: StreamId, names: Collection[str], *, newest_first: bool
+    ) -> RecordedEvent | None:
+        page = self._store.read_stream(stream, names=names, newest_first=newest_first, limit=1)
         return decode(page[0]) if page else None
 
     def last_session_event(self, session_id: str, names: Collection[str]) -> RecordedEvent | None:
@@ -98,10 +107,10 @@ class Reader:
             SessionNotFound: no event of this session was ever recorded.
         """
         stream = session_stream(session_id)
-        page = self._store.read_stream(stream, names=names, newest_first=True, limit=1)
-        if not page and not self._store.head(stream):
+        found = self._one(stream, names, newest_first=True)
+        if found is None and not self._store.head(stream):
             raise SessionNotFound(session_id)
-        return decode(page[0]) if page else None
+        return found
 
     def event(self, stream: StreamId, version: Version) -> RecordedEvent | None:
         """Give the event at a version of a stream; None past its end."""

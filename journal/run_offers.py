@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from journal import offers
+from journal import facts, offers
 from journal.errors import InvalidJSON, InvalidRecord, RunConflict
 from journal.events import RunResumed, RunStatusChanged, RunSuspended
 from journal.ids import run_stream
@@ -69,16 +69,16 @@ class RunOffers:
     def status(self, status: str, reason: str | None) -> Offer:
         """Offer that somebody set the run's status."""
         fields = {"status": offers.check_status(status), "reason": reason}
-        return offers.fact(run_stream(self.run_id), RunStatusChanged.NAME, fields)
+        return facts.fact(run_stream(self.run_id), RunStatusChanged.NAME, fields)
 
     def suspended(self, reason: str, checkpoint_id: str | None) -> Offer:
         """Offer that the run stops at a boundary and waits."""
         fields = {"reason": offers.check_id(reason, "reason"), "checkpoint_id": checkpoint_id}
-        return offers.fact(run_stream(self.run_id), RunSuspended.NAME, fields)
+        return facts.fact(run_stream(self.run_id), RunSuspended.NAME, fields)
 
     def resumed(self) -> Offer:
         """Offer that a suspended run goes on."""
-        return offers.fact(run_stream(self.run_id), RunResumed.NAME, {})
+        return facts.fact(run_stream(self.run_id), RunResumed.NAME, {})
 
     def _own(self, offer: Offer) -> Offer:
         for key, ours in (("run_id", self.run_id), ("session_id", self.session_id)):
