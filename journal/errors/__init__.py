@@ -3,13 +3,16 @@
     JournalError
     +-- RetryUnchanged           the same call may succeed later
     |   +-- JournalBusy
+    |   +-- RunIsLeased
+    |   +-- DiskFull
     +-- ReadAgain                somebody else was there first: re-read, decide again
     |   +-- Conflict
     |   |   +-- RecordConflict
     |   |   +-- BatchConflict
     |   |   +-- RunConflict
     |   +-- VersionConflict
-    |       +-- IdentityTaken
+    |   |   +-- IdentityTaken
+    |   +-- LeaseMoved
     +-- FixInput                 the call names or carries something wrong
     |   +-- InvalidJSON
     |   +-- InvalidRecord
@@ -33,6 +36,11 @@
         +-- NewerFormat
         +-- GuardsMissing
         +-- StorageFailed
+        +-- FileMoved
+        +-- ReadOnly
+        +-- DamagedFile
+        +-- StaleWriter
+        +-- NotWritten
         +-- AgentExecutorError
 
 Each error carries its facts as fields; the message is derived from them and says what
@@ -66,22 +74,30 @@ from journal.errors.read_again import (
     BatchConflict,
     Conflict,
     IdentityTaken,
+    LeaseMoved,
     RecordConflict,
     RunConflict,
     VersionConflict,
 )
 from journal.errors.retry import (
+    DiskFull,
     JournalBusy,
+    RunIsLeased,
 )
 from journal.errors.stop import (
     AgentExecutorError,
     BrokenBase,
     CorruptEvent,
+    DamagedFile,
+    FileMoved,
     GuardsMissing,
     JournalClosed,
     JournalForked,
     NewerFormat,
     NotAJournal,
+    NotWritten,
+    ReadOnly,
+    StaleWriter,
     StorageFailed,
 )
 
@@ -93,6 +109,9 @@ __all__ = [
     "Conflict",
     "CorruptEvent",
     "CursorOutOfRange",
+    "DamagedFile",
+    "DiskFull",
+    "FileMoved",
     "FixInput",
     "GuardsMissing",
     "IdentityTaken",
@@ -107,15 +126,20 @@ __all__ = [
     "JournalError",
     "JournalForked",
     "JournalNotFound",
+    "LeaseMoved",
     "NewerFormat",
     "NotAJournal",
     "NotFound",
+    "NotWritten",
     "ReadAgain",
+    "ReadOnly",
     "RecordConflict",
     "RetryUnchanged",
     "RunConflict",
+    "RunIsLeased",
     "RunNotFound",
     "SessionNotFound",
+    "StaleWriter",
     "Stop",
     "StorageFailed",
     "UnknownEvent",

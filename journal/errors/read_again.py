@@ -99,3 +99,20 @@ class IdentityTaken(VersionConflict):
             f"stream {self.stream!r} holds {brief(self.identity)} already, as version "
             f"{self.actual}; read that event and compare"
         )
+
+
+@dataclass(eq=False)
+class LeaseMoved(ReadAgain):
+    """The lease of a stream has another generation than the writer thought."""
+
+    stream: str
+    expected: int
+    found: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"the lease of {self.stream!r} is at generation {self.found}, the writer expected "
+            f"{self.expected}; read it again"
+        )

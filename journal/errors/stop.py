@@ -130,6 +130,89 @@ class StorageFailed(Stop):
 
 
 @dataclass(eq=False)
+class FileMoved(Stop):
+    """The file was removed or replaced while it was open."""
+
+    location: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"the file {self.location} was removed or replaced while it was open; nothing was "
+            "written, put it back or open the journal again"
+        )
+
+
+@dataclass(eq=False)
+class ReadOnly(Stop):
+    """The file, its directory or its file system cannot be written."""
+
+    location: str
+    operation: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"cannot {self.operation} {self.location}: {self.reason}; it can only be read"
+
+
+@dataclass(eq=False)
+class DamagedFile(Stop):
+    """Pages of the file are damaged, below the events."""
+
+    location: str
+    operation: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"cannot {self.operation} {self.location}: {self.reason}; run `runjournal doctor`, "
+            "and restore the file from a backup"
+        )
+
+
+@dataclass(eq=False)
+class StaleWriter(Stop):
+    """Another owner took the run over; what this one still writes is refused."""
+
+    run_id: str
+    generation: int
+    current: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"run {self.run_id!r} was taken over: this writer has generation {self.generation}, "
+            f"the run's is {self.current}; nothing was written, stop writing or open the run again"
+        )
+
+
+@dataclass(eq=False)
+class NotWritten(Stop):
+    """The journal was closed and some of what waited could not be written."""
+
+    location: str
+    lost: tuple[str, ...]
+    """What was not written, one text each."""
+    reason: str
+    """Why the first of them failed."""
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        some = ", ".join(self.lost[:3]) + (", ..." if len(self.lost) > 3 else "")
+        return (
+            f"{self.location} was closed, but {len(self.lost)} writes were not done ({some}): "
+            f"{self.reason}; open it again and repeat them"
+        )
+
+
+@dataclass(eq=False)
 class AgentExecutorError(Stop):
     """An executor failed; the host must not go past the checkpoint it handed in.
 

@@ -6,8 +6,8 @@ versions, positions, times, identities and bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from journal.ids import Position, StreamId, Version
@@ -20,8 +20,7 @@ example `checkpoint:<checkpoint id>`; engines may store a 128-bit hash of it.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(NamedTuple):
     """An event before it is stored."""
 
     stream: StreamId
@@ -32,6 +31,9 @@ class NewEvent:
     data: bytes
     """Its JSON, UTF-8, not compressed (the engine packs it)."""
     identity: Identity | None = None
+    values: tuple[int, ...] = ()
+    """Fingerprints of the large strings in `data`, for an engine that stores a value that
+    is repeated within a stream once. They mean something in this process only."""
 
 
 class StoredEvent(NamedTuple):
@@ -50,6 +52,30 @@ class StoredEvent(NamedTuple):
     data: bytes
 
 
+class Lease(NamedTuple):
+    """Who may write a stream: the one mutable row an engine keeps a stream.
+
+    An engine stores leases and compares generations; what they mean is `journal.leases`'s.
+    """
+
+    stream: StreamId
+    generation: int
+    """1 for the first lease of a stream; it only rises."""
+    owner: str
+    """Id of the journal object that holds it; unique among all processes."""
+    host: str
+    """The machine the owner's process runs on, as far as process ids reach."""
+    process: int
+    """The owner's process id there."""
+    started: str
+    """When that process started, so that a reused id is told apart; empty when unknown."""
+    expires_at: int
+    """Microseconds since the epoch by the owner's clock; 0 when it was released."""
+
+
+NO_FENCES: Mapping[StreamId, int] = MappingProxyType({})
+
+
 class Store(Protocol):
     """An append-only store of event streams.
 
@@ -65,7 +91,14 @@ class Store(Protocol):
         """Where the events are, for messages: a path or `memory://`."""
         ...
 
-    def append(self, events: Sequence[NewEvent], *, now: int) -> Sequence[StoredEvent]:
+    def append(
+        self,
+        events: Sequence[NewEvent],
+        *,
+        now: int,
+        fences: Mapping[StreamId, int] = NO_FENCES,
+        leases: Sequence[Lease] = (),
+    ) -> Sequence[StoredEvent]:
         """Store all events or none, durably, in the order given.
 
         Events of several streams may be mixed; within one stream versions must rise by one.
@@ -74,10 +107,30 @@ class Store(Protocol):
             events: at least one.
             now: the clock, in microseconds since the epoch. The recorded time of all of
                 them is this, or the last recorded time where that is later.
+            fences: for a stream the generation its lease must have, 0 for none ever taken.
+                Checked in the same transaction, before the versions.
+            leases: stored in the same transaction, each in place of its stream's.
 
         Raises:
+            LeaseMoved: a fenced stream's lease has another generation. Nothing was stored.
             VersionConflict: a stream is not at the version before the first event given
                 for it, or an identity is taken. Nothing was stored.
+        """
+        ...
+
+    def lease(self, stream: StreamId) -> Lease | None:
+        """Give the lease of a stream, also a released one; None where none was ever taken."""
+        ...
+
+    def leases(self) -> Sequence[Lease]:
+        """Give every lease that was not released, oldest stream first."""
+        ...
+
+    def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:
+        """Store the `expires_at` of leases whose generation is still the stored one.
+
+        Returns:
+            The stored lease of each stream whose generation has risen since.
         """
         ...
 

@@ -27,6 +27,7 @@ def example(kind):
         "str | None": None,
         "Any": {"a": 1},
         "int | str": "k",
+        "tuple[str, ...]": ("append of run 1",),
     }
     return kind(*(samples[str(f.type)] for f in fields(kind) if f.default is MISSING))
 
