@@ -5,32 +5,46 @@ from __future__ import annotations
 import os
 
 from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
-from journal.stores.location import MemoryLocation, parse_location
+from journal.stores.location import MemoryLocation, parse_durability, parse_location
 
 __all__ = ["Identity", "NewEvent", "Store", "StoredEvent", "open_store"]
 
 
 def open_store(
-    location: str | os.PathLike[str], *, create: bool, busy_timeout: float = 5.0
+    location: str | os.PathLike[str],
+    *,
+    create: bool,
+    busy_timeout: float = 5.0,
+    durability: str = "full",
 ) -> Store:
     """Open the store at a location.
 
     Args:
         location: a path, `sqlite:///path`, `sqlite:////absolute/path`, or `memory://`, which
             is empty each time.
-        create: make the file where there is none, and insist on being allowed to write it.
-            False never creates anything, and opens what cannot be written for reading.
+        create: make the file where there is none, bring one of a past format to this one,
+            and insist on being allowed to write it. False changes nothing, and opens what
+            cannot be written for reading.
         busy_timeout: seconds to wait for another writer before `JournalBusy`.
+        durability: `full`: what was appended survives a power cut. `relaxed`: it survives a
+            crash of the program; a power cut may take the last appends, about the last
+            `sqlite_checkpoint.LONG` bytes of log, whole and from the end. In memory it
+            means nothing.
 
     Raises:
-        InvalidLocation: the location names no storage engine of ours.
+        InvalidLocation: the location names no storage engine of ours, or the durability
+            is none.
         JournalNotFound: there is no file, and `create` is False.
         NotAJournal: a directory, an empty file while `create` is False, something else.
         NewerFormat: written by a newer runjournal.
         GuardsMissing: the file's schema is not the one the journal wrote.
-        StorageFailed: no permission, no such directory, an I/O error.
+        ReadOnly: no permission to make or write it.
+        DiskFull: no room to make it.
+        DamagedFile: its pages are damaged.
+        StorageFailed: no permission to read it, no such directory, an I/O error.
         JournalBusy: others kept it locked for longer than the wait.
     """
+    durability = parse_durability(durability, location)
     # An engine is imported when it is used: not every command opens a journal.
     parsed = parse_location(location)
     if isinstance(parsed, MemoryLocation):
@@ -39,4 +53,4 @@ def open_store(
         return open_memory()
     from journal.stores.sqlite import open_sqlite  # noqa: PLC0415
 
-    return open_sqlite(parsed.path, create=create, busy_timeout=busy_timeout)
+    return open_sqlite(parsed.path, create=create, busy_timeout=busy_timeout, durability=durability)

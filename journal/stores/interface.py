@@ -82,8 +82,10 @@ class Store(Protocol):
     Safe to call from several threads. Reads never wait for writers and never hold
     anything open after they return.
 
-    Errors, from every method: `JournalBusy` (locked longer than the wait), `StorageFailed`
-    (disk full, file gone, ...), `JournalClosed`. Library errors never come through.
+    Errors, from every method: `JournalBusy` (locked longer than the wait), `DiskFull`,
+    `FileMoved`, `ReadOnly`, `DamagedFile`, `StorageFailed` (anything else the system
+    refuses), `JournalClosed`. Library errors never come through. After each of them the
+    store works again when the cause is gone; after `JournalClosed` it does not.
     """
 
     @property
@@ -109,10 +111,12 @@ class Store(Protocol):
                 them is this, or the last recorded time where that is later.
             fences: for a stream the generation its lease must have, 0 for none ever taken.
                 Checked in the same transaction, before the versions.
-            leases: stored in the same transaction, each in place of its stream's.
+            leases: stored in the same transaction, each in place of its stream's. The stream
+                must exist or begin with `events`.
 
         Raises:
-            LeaseMoved: a fenced stream's lease has another generation. Nothing was stored.
+            LeaseMoved: a fenced stream's lease has another generation, or the stored one of
+                a lease given is higher. Nothing was stored.
             VersionConflict: a stream is not at the version before the first event given
                 for it, or an identity is taken. Nothing was stored.
         """
@@ -130,7 +134,7 @@ class Store(Protocol):
         """Store the `expires_at` of leases whose generation is still the stored one.
 
         Returns:
-            The stored lease of each stream whose generation has risen since.
+            The stored lease of each stream whose generation is another by now.
         """
         ...
 
@@ -155,7 +159,8 @@ class Store(Protocol):
             upto: inclusive upper bound.
             names: only events of these stored names.
             newest_first: descending versions.
-            limit: at most this many events.
+            limit: at most this many events. A page of large ones holds fewer: only an empty
+                one means that there is no more.
 
         Raises:
             CorruptEvent: a row no longer decodes, or its name is unknown to the file.
@@ -166,6 +171,8 @@ class Store(Protocol):
         self, *, after: Position = Position(0), limit: int = 1000
     ) -> Sequence[StoredEvent]:
         """Read one page of the whole journal by position, `after` exclusive.
+
+        Only an empty page means that there is no more.
 
         Raises:
             CorruptEvent: a row no longer decodes.

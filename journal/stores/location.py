@@ -7,9 +7,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from journal.errors import InvalidLocation
+from journal.errors import InvalidLocation, brief
 
 SUPPORTED = "use a path, sqlite:///relative/path, sqlite:////absolute/path or memory://"
+
+DURABILITIES = ("full", "relaxed")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
@@ -63,6 +65,18 @@ def parse_location(location: str | os.PathLike[str]) -> SQLiteLocation | MemoryL
             location, "options after ? are not supported; give a file so named as a plain path"
         )
     return _path(rest[1:], location)
+
+
+def parse_durability(durability: str, location: str | os.PathLike[str]) -> str:
+    """Check what a user wrote as durability.
+
+    Raises:
+        InvalidLocation: neither `full` nor `relaxed`.
+    """
+    if durability not in DURABILITIES:
+        reason = f"its durability is to be 'full' or 'relaxed', not {brief(durability)}"
+        raise InvalidLocation(str(location), reason)
+    return durability
 
 
 def _path(path: str, location: str) -> SQLiteLocation:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
-from journal.errors import IdentityTaken, VersionConflict
+from journal.errors import IdentityTaken, LeaseMoved, VersionConflict
 from journal.ids import Position, StreamId, Version
-from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 from journal.stores.recorder import EventRecorder, RecorderEvent
 from journal.stores.recorder_store import RecorderStore
 
@@ -22,12 +22,21 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         super().__init__()
         self._versions: dict[tuple[str, Identity], Version] = {}
         self._last_time = 0
+        self._leases: dict[StreamId, Lease] = {}
 
-    def append_events(self, events: Sequence[NewEvent], now: int) -> tuple[Position, int]:
-        """Store all events or none."""
+    def append_events(
+        self,
+        events: Sequence[NewEvent],
+        now: int,
+        fences: Mapping[StreamId, int] = NO_FENCES,
+        leases: Sequence[Lease] = (),
+    ) -> tuple[Position, int]:
+        """Store all events or none, and the leases with them."""
         with self._database_lock:
+            self._refuse_other_generations(fences)
             self._refuse_wrong_versions(events)
             versions = self._refuse_taken_identities(events)
+            held = self._refuse_wrong_leases(leases, events)
             recorded_at = max(now, self._last_time)
             first = len(self._stored_events) + 1
             self._update_table(
@@ -44,9 +53,34 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                 ]
             )
             self._versions |= versions
+            self._leases |= held
             self._last_time = recorded_at
         self._notify_listeners()
         return Position(first), recorded_at
+
+    def lease(self, stream: StreamId) -> Lease | None:
+        """Give the lease of a stream, also a released one."""
+        return self._leases.get(stream)
+
+    def leases(self) -> list[Lease]:
+        """Give every lease that was not released, oldest stream first."""
+        with self._database_lock:
+            live = [lease for lease in self._leases.values() if lease.expires_at]
+            return sorted(live, key=lambda lease: self._stored_events_index[lease.stream][1])
+
+    def renew(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Store the expiry times of leases, and give those of another generation."""
+        moved = []
+        with self._database_lock:
+            for lease in leases:
+                held = self._leases.get(lease.stream)
+                if held is None:
+                    continue
+                if held.generation == lease.generation:
+                    self._leases[lease.stream] = held._replace(expires_at=lease.expires_at)
+                else:
+                    moved.append(held)
+        return moved
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
@@ -130,6 +164,30 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             event.recorded_at or 0,
             event.state,
         )
+
+    def _generation(self, stream: StreamId) -> int:
+        held = self._leases.get(stream)
+        return 0 if held is None else held.generation
+
+    def _refuse_other_generations(self, fences: Mapping[StreamId, int]) -> None:
+        for stream, generation in fences.items():
+            found = self._generation(stream)
+            if found != generation:
+                raise LeaseMoved(stream, generation, found)
+
+    def _refuse_wrong_leases(
+        self, leases: Sequence[Lease], events: Sequence[NewEvent]
+    ) -> dict[StreamId, Lease]:
+        held: dict[StreamId, Lease] = {}
+        for lease in leases:
+            known = held.get(lease.stream)
+            found = self._generation(lease.stream) if known is None else known.generation
+            if lease.generation < found:
+                raise LeaseMoved(lease.stream, lease.generation, found)
+            if not (self._head(lease.stream) or any(e.stream == lease.stream for e in events)):
+                raise ValueError(f"a lease of {lease.stream!r}, which has no event")
+            held[lease.stream] = lease
+        return held
 
     def _refuse_wrong_versions(self, events: Sequence[NewEvent]) -> None:
         heads: dict[str, Version] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from eventsourcing.persistence import StoredEvent as LibraryEvent
 
 from journal.errors import VersionConflict
 from journal.ids import Position, StreamId, Version
-from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 
 EVERYTHING = 2**63 - 1
 """A bound no version, position or count reaches."""
@@ -47,11 +47,29 @@ class EventRecorder(ApplicationRecorder):
     """
 
     @abstractmethod
-    def append_events(self, events: Sequence[NewEvent], now: int) -> tuple[Position, int]:
+    def append_events(
+        self,
+        events: Sequence[NewEvent],
+        now: int,
+        fences: Mapping[StreamId, int] = NO_FENCES,
+        leases: Sequence[Lease] = (),
+    ) -> tuple[Position, int]:
         """Store all events or none; returns the first one's position and the recorded time.
 
         The others take the positions after it, in order.
         """
+
+    @abstractmethod
+    def lease(self, stream: StreamId) -> Lease | None:
+        """Give the lease of a stream, also a released one; None where none was ever taken."""
+
+    @abstractmethod
+    def leases(self) -> list[Lease]:
+        """Give every lease that was not released, oldest stream first."""
+
+    @abstractmethod
+    def renew(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Store the expiry times of leases, and give those of another generation."""
 
     @abstractmethod
     def head(self, stream: StreamId) -> Version:
@@ -68,7 +86,7 @@ class EventRecorder(ApplicationRecorder):
         newest_first: bool,
         limit: int,
     ) -> list[StoredEvent]:
-        """Read one page of a stream by version."""
+        """Read one page of a stream by version; only an empty one means that there is no more."""
 
     @abstractmethod
     def read_positions(
@@ -79,7 +97,7 @@ class EventRecorder(ApplicationRecorder):
         names: Collection[str] | None = None,
         limit: int,
     ) -> list[StoredEvent]:
-        """Read one page of the whole journal by position."""
+        """Read one page of the whole journal by position; only an empty one is the last."""
 
     @abstractmethod
     def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
@@ -131,14 +149,22 @@ class EventRecorder(ApplicationRecorder):
         limit: int | None = None,
     ) -> Sequence[LibraryEvent]:
         """Read the library's events of one originator, by version."""
-        found = self.read_stream(
+        after, upto = Version(gt or 0), None if lte is None else Version(lte)
+        most = EVERYTHING if limit is None else limit
+        found: list[StoredEvent] = []
+        while page := self.read_stream(
             StreamId(str(originator_id)),
-            after=Version(gt or 0),
-            upto=None if lte is None else Version(lte),
+            after=after,
+            upto=upto,
             names=None,
             newest_first=desc,
-            limit=EVERYTHING if limit is None else limit,
-        )
+            limit=most - len(found),
+        ):
+            found += page
+            if desc:
+                upto = Version(page[-1].version - 1)
+            else:
+                after = page[-1].version
         return [
             RecorderEvent(
                 originator_id=event.stream,
@@ -160,13 +186,16 @@ class EventRecorder(ApplicationRecorder):
         inclusive_of_start: bool = True,
     ) -> Sequence[Notification]:
         """Read the library's notifications, by position."""
-        after = 0 if start is None else start - inclusive_of_start
-        found = self.read_positions(
-            after=Position(after),
+        after = Position(0 if start is None else start - inclusive_of_start)
+        found: list[StoredEvent] = []
+        while page := self.read_positions(
+            after=after,
             upto=None if stop is None else Position(stop),
             names=topics or None,
-            limit=limit,
-        )
+            limit=limit - len(found),
+        ):
+            found += page
+            after = page[-1].position
         return [
             Notification(
                 id=event.position,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from journal.errors import InvalidRecord, JournalClosed, JournalForked
 from journal.ids import Position, StreamId, Version
-from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
 
 
@@ -29,7 +29,14 @@ class RecorderStore:
         """Where the events are, for messages: a path or `memory://`."""
         return self._location
 
-    def append(self, events: Sequence[NewEvent], *, now: int) -> Sequence[StoredEvent]:
+    def append(
+        self,
+        events: Sequence[NewEvent],
+        *,
+        now: int,
+        fences: Mapping[StreamId, int] = NO_FENCES,
+        leases: Sequence[Lease] = (),
+    ) -> Sequence[StoredEvent]:
         """Store all events or none; see `Store.append`.
 
         Raises:
@@ -39,20 +46,42 @@ class RecorderStore:
         self._must_be_open()
         if not events:
             raise ValueError("append needs at least one event")
-        for event in events:
-            _must_be_storable(event)
-        first, recorded_at = self._recorder.append_events(events, now)
+        checked = None
+        for stream, _, _, _, identity, _ in events:
+            if stream is not checked:
+                _must_be_stream(stream)
+                checked = stream
+            if identity is not None and not _is_identity(identity):
+                reason = "neither 0 to 2^64-1 nor a text UTF-8 can hold"
+                raise InvalidRecord("identity", "$", reason)
+        for stream in fences:
+            _must_be_stream(stream)
+        for lease in leases:
+            _must_be_lease(lease)
+        first, recorded_at = self._recorder.append_events(events, now, fences, leases)
+        # The quickest way to make a named tuple: it is made for every event written.
+        make = tuple.__new__
         return [
-            StoredEvent(
-                Position(position),
-                event.stream,
-                event.version,
-                event.name,
-                recorded_at,
-                event.data,
-            )
-            for position, event in enumerate(events, first)
+            make(StoredEvent, (position, stream, version, name, recorded_at, data))
+            for position, (stream, version, name, data, *_) in enumerate(events, first)
         ]
+
+    def lease(self, stream: StreamId) -> Lease | None:
+        """Give the lease of a stream, also a released one; see `Store.lease`."""
+        self._must_be_open()
+        return self._recorder.lease(stream) if _is_text(stream) else None
+
+    def leases(self) -> Sequence[Lease]:
+        """Give every lease that was not released, oldest stream first."""
+        self._must_be_open()
+        return self._recorder.leases()
+
+    def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:
+        """Store the expiry times of leases that have not moved; see `Store.renew`."""
+        self._must_be_open()
+        for lease in leases:
+            _must_be_lease(lease)
+        return self._recorder.renew(leases) if leases else []
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream; 0 where it has no event."""
@@ -125,11 +154,18 @@ class RecorderStore:
             raise JournalForked(self._location, self._process)
 
 
-def _must_be_storable(event: NewEvent) -> None:
-    if not _is_text(event.stream):
+def _must_be_stream(stream: StreamId) -> None:
+    if not _is_text(stream):
         raise InvalidRecord("stream id", "$", "a lone surrogate, which UTF-8 cannot hold")
-    if event.identity is not None and not _is_identity(event.identity):
-        raise InvalidRecord("identity", "$", "neither 0 to 2^64-1 nor a text UTF-8 can hold")
+
+
+def _must_be_lease(lease: Lease) -> None:
+    if not all(map(_is_text, (lease.stream, lease.owner, lease.host, lease.started))):
+        raise InvalidRecord("lease", "$", "a lone surrogate, which UTF-8 cannot hold")
+    if not 1 <= lease.generation <= EVERYTHING:
+        raise InvalidRecord("lease", "$.generation", "neither 1 nor above, or outside 64 bits")
+    if max(abs(lease.process), abs(lease.expires_at)) > EVERYTHING:
+        raise InvalidRecord("lease", "$", "a number outside 64 bits")
 
 
 def _bound(number: int) -> int:

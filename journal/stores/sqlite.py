@@ -19,10 +19,12 @@ class EventFactory(SQLiteFactory):
     Environment:
         SQLITE_DBNAME: path of the file.
         SQLITE_BUSY_TIMEOUT: seconds to wait for another writer, 5 where it is missing.
+        SQLITE_DURABILITY: `full`, also where it is missing, or `relaxed`.
         CREATE_TABLE: `n` to refuse where there is no journal.
     """
 
     SQLITE_BUSY_TIMEOUT = "SQLITE_BUSY_TIMEOUT"
+    SQLITE_DURABILITY = "SQLITE_DURABILITY"
 
     datastore: EventDatastore
 
@@ -32,6 +34,7 @@ class EventFactory(SQLiteFactory):
             Path(self.env.get(self.SQLITE_DBNAME, "")),
             create=self.env_create_table(),
             busy_timeout=float(self.env.get(self.SQLITE_BUSY_TIMEOUT, "5")),
+            durability=self.env.get(self.SQLITE_DURABILITY, "full"),
         )
 
     def application_recorder(self) -> SQLiteEventRecorder:
@@ -53,12 +56,13 @@ class EventFactory(SQLiteFactory):
         raise NotImplementedError("a journal file has no table for tracking positions")
 
 
-def open_sqlite(path: Path, *, create: bool, busy_timeout: float) -> RecorderStore:
+def open_sqlite(path: Path, *, create: bool, busy_timeout: float, durability: str) -> RecorderStore:
     """Open the journal in a file; see `journal.stores.open_store`."""
     factory = EventFactory(
         {
             EventFactory.SQLITE_DBNAME: str(path),
             EventFactory.SQLITE_BUSY_TIMEOUT: str(busy_timeout),
+            EventFactory.SQLITE_DURABILITY: durability,
             EventFactory.CREATE_TABLE: "y" if create else "n",
         }
     )

@@ -6,7 +6,7 @@ import struct
 from functools import lru_cache
 from zlib import crc32
 
-from journal.ids import Position, StreamId, Version
+from journal.ids import StreamId, Version
 
 _NUMBERS = struct.Struct(">4q")
 _NUMBERS_AND_IDENTITY = struct.Struct(">5q")
@@ -15,7 +15,7 @@ _NUMBERS_AND_IDENTITY = struct.Struct(">5q")
 def checksum(  # noqa: PLR0913, PLR0917 - the columns of a row
     stream: StreamId,
     name: str,
-    position: Position,
+    position: int,
     version: Version,
     codec: int,
     recorded_at: int,

@@ -1,7 +1,4 @@
-"""Connections to the journal file: one that writes, and as many as there are readers.
-
-Every pragma the journal relies on is set here.
-"""
+"""Connections to the journal file: one that writes, and as many as there are readers."""
 
 from __future__ import annotations
 
@@ -9,23 +6,24 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
 from eventsourcing.sqlite import SQLiteConnection, SQLiteConnectionPool
 
-from journal.errors import JournalBusy, JournalClosed, StorageFailed
-from journal.stores.sqlite_errors import is_busy
+from journal.errors import JournalBusy, JournalClosed
+from journal.stores import sqlite_file
+from journal.stores.sqlite_checkpoint import Checkpointer
 from journal.stores.sqlite_file import SQLiteFile
+from journal.stores.sqlite_pragmas import prepare, prepare_reader
+from journal.stores.sqlite_writer import Writer
 
 STATEMENTS = 128
 """Prepared statements each connection keeps. (The library's `True` would mean 1.)"""
 
 IDLE_READERS = 8
 """Reader connections kept open for the next read; more are opened when needed."""
-
-LOOK_EVERY = 0.05
-"""Seconds after which an append looks again whether the file is still in its place."""
 
 _orphans: list[EventConnection] = []
 """Connections of a parent process: SQLite forbids even closing them in the child."""
@@ -34,9 +32,11 @@ _orphans: list[EventConnection] = []
 class EventConnection(SQLiteConnection):
     """A connection in autocommit mode."""
 
-    def __init__(self, sqlite: sqlite3.Connection) -> None:
+    def __init__(self, sqlite: sqlite3.Connection, *, lasting: bool) -> None:
         super().__init__(sqlite, max_age=None)
         self.sqlite = sqlite
+        self.lasting = lasting
+        """Whether it may be kept for the next one who asks."""
 
     def roll_back(self) -> None:
         """Undo the open transaction; closes the connection where even that fails."""
@@ -52,14 +52,24 @@ class EventPool(SQLiteConnectionPool):
 
     Unlike the library's pool it has no queue: a reader takes an idle connection or opens
     one, and never waits for a writer.
+
+    Args:
+        busy_timeout: seconds to wait for other writers.
+        durability: `full` or `relaxed`.
     """
 
-    def __init__(self, file: SQLiteFile, *, busy_timeout: float) -> None:
+    def __init__(self, file: SQLiteFile, *, busy_timeout: float, durability: str) -> None:
         super().__init__(db_name=str(file.path))
         self.file = file
         self.busy_timeout = busy_timeout
         self._process = os.getpid()
-        self._writer: EventConnection | None = None
+        self._checkpointer = Checkpointer(
+            lambda: self._connect("mode=rw", prepare_reader, timeout=0)
+        )
+        self.writer = Writer(
+            file, self._checkpointer, durability=durability, busy_timeout=busy_timeout
+        )
+        self._writing: EventConnection | None = None
         self._idle: list[EventConnection] = []
         self._reading = 0
         self._look_again = 0.0
@@ -73,29 +83,60 @@ class EventPool(SQLiteConnectionPool):
         Raises:
             JournalBusy: another thread kept the writer for longer than the wait.
             JournalClosed: the pool was closed.
-            StorageFailed: it cannot be opened.
+            FileMoved, ReadOnly, StorageFailed: it cannot be opened.
         """
-        return self._take_writer(timeout) if is_writer else self._take_reader()
+        if is_writer:
+            wait = self.busy_timeout if timeout is None else timeout
+            return self.take_writer(time.monotonic() + wait)
+        return self._take_reader()
 
     def put_connection(self, conn: SQLiteConnection) -> None:
         """Give a connection back; one that was closed after an error is forgotten."""
-        conn = cast("EventConnection", conn)
-        if conn.is_writer:
-            if self._closed:
-                conn.close()
-            if conn.closed:
-                self._writer = None
-            self._writer_lock.release()
+        if conn is self._writing:
+            self.give_writer(self._writing)
             return
+        conn = cast("EventConnection", conn)
         with self._changed:
             self._reading -= 1
-            # One that cannot lock the file must not outlive the page it was opened for.
-            keep = self.file.writable and len(self._idle) < IDLE_READERS and not self._closed
+            keep = conn.lasting and len(self._idle) < IDLE_READERS and not self._closed
             if keep and not conn.closed:
                 self._idle.append(conn)
             else:
                 conn.close()
             self._changed.notify_all()
+
+    def take_writer(self, give_up: float) -> EventConnection:
+        """Take the connection that writes; `give_writer` must follow.
+
+        Args:
+            give_up: until when to wait for other threads, by the monotonic clock.
+
+        Raises:
+            JournalBusy, JournalClosed, FileMoved, ReadOnly, StorageFailed: see
+                `get_connection`.
+        """
+        lock = self._writer_lock
+        if not lock.acquire(blocking=False) and not _acquired(lock, give_up):
+            raise JournalBusy(self.file.location, self.busy_timeout)
+        try:
+            self._must_be_open()
+            if self._writing is None:
+                self._writing = self._create_writer(give_up)
+        except BaseException:
+            lock.release()
+            raise
+        return self._writing
+
+    def give_writer(self, connection: EventConnection) -> None:
+        """Give back the connection that writes."""
+        if self._closed:
+            connection.close()
+        if connection.closed:
+            self._writing = None
+            self.writer.forget()
+        if self._closed:
+            self.writer.close()
+        self._writer_lock.release()
 
     def close(self) -> None:
         """Close every connection, after the calls that are using them.
@@ -104,7 +145,7 @@ class EventPool(SQLiteConnectionPool):
         """
         if self._process != os.getpid():
             _orphans.extend(self._idle)
-            _orphans.extend([self._writer] if self._writer else [])
+            _orphans.extend([self._writing] if self._writing else [])
             return
         with self._changed:
             self._closed = True
@@ -113,31 +154,21 @@ class EventPool(SQLiteConnectionPool):
                 self._idle.pop().close()
         # The last connection to close moves the log into the file, so it is the writer.
         if self._writer_lock.acquire(timeout=self.busy_timeout):
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._checkpointer.close()
+            self.writer.forget()
+            if self._writing is not None:
+                self._writing.close()
+                self._writing = None
+            self.writer.close()
             self._writer_lock.release()
-
-    def _take_writer(self, timeout: float | None) -> EventConnection:
-        wait = self.busy_timeout if timeout is None else timeout
-        if not self._writer_lock.acquire(timeout=wait):
-            raise JournalBusy(self.file.location, wait)
-        try:
-            self._must_be_open()
-            if time.monotonic() >= self._look_again:
-                self.file.must_be_in_place()
-                self._look_again = time.monotonic() + LOOK_EVERY
-            if self._writer is None:
-                self._writer = self._create_writer()
-        except BaseException:
-            self._writer_lock.release()
-            raise
-        self._writer.is_writer = True
-        return self._writer
 
     def _take_reader(self) -> EventConnection:
         with self._changed:
             self._must_be_open()
+            now = time.monotonic()
+            if now >= self._look_again:
+                self.file.must_be_in_place()
+                self._look_again = now + sqlite_file.LOOK_EVERY
             self._reading += 1
             if self._idle:
                 return self._idle.pop()
@@ -154,68 +185,49 @@ class EventPool(SQLiteConnectionPool):
             raise JournalClosed(self.file.location)
 
     def _create_connection(self) -> EventConnection:
-        if self.file.writable:
+        lasting = self.file.writable
+        if lasting:
             # Able to write, so that the last one out can tidy the log away.
-            connection = self._connect("mode=rw")
-            connection.execute("PRAGMA query_only=ON")
-        elif self.file.has_wal():
-            connection = self._connect("mode=ro")
+            options = "mode=rw"
+        elif self.file.has_log():
+            options = "mode=ro"
         else:
             # SQLite would put a log of ours, unwritable for its owner, beside the file.
-            connection = self._connect("mode=ro&immutable=1")
-        return EventConnection(connection)
+            options = "mode=ro&immutable=1"
+        connection = self._connect(options, prepare_reader, timeout=self.busy_timeout)
+        # One that cannot lock the file must not outlive the page it was opened for.
+        return EventConnection(connection, lasting=lasting)
 
-    def _create_writer(self) -> EventConnection:
-        if not self.file.writable:
-            raise StorageFailed(
-                self.file.location,
-                "append to",
-                "it is open for reading only: no permission to write the file and its directory",
-            )
-        connection = self._connect("mode=rw")
-        try:
-            self._use_wal(connection)
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA foreign_keys=ON")
-        except BaseException:
-            connection.close()
-            raise
-        return EventConnection(connection)
+    def _create_writer(self, give_up: float) -> EventConnection:
+        def prepare_writer(connection: sqlite3.Connection) -> None:
+            self.writer.prepare(connection, give_up)
 
-    def _connect(self, options: str) -> sqlite3.Connection:
+        # It waits for others by itself, in their turn, and never in SQLite's.
+        connection = self._connect("mode=rw", prepare_writer, timeout=0)
+        return EventConnection(connection, lasting=True)
+
+    def _connect(
+        self, options: str, finish: Callable[[sqlite3.Connection], None], *, timeout: float
+    ) -> sqlite3.Connection:
         self.file.must_be_in_place()
         connection = sqlite3.connect(
             f"{self.file.path.as_uri()}?{options}",
             uri=True,
-            timeout=self.busy_timeout,
+            timeout=timeout,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=STATEMENTS,
         )
         try:
-            connection.execute("PRAGMA trusted_schema=OFF")
+            prepare(connection)
             # A damaged text must not fail the whole read: its own row's checksum tells.
             connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+            finish(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        # SQLite does not wait by itself when several connections switch a new file at once.
-        give_up = time.monotonic() + self.busy_timeout
-        while True:
-            try:
-                [(mode,)] = connection.execute("PRAGMA journal_mode=WAL").fetchall()
-            except sqlite3.OperationalError as error:
-                if not is_busy(error) or time.monotonic() > give_up:
-                    raise
-                time.sleep(0.005)
-            else:
-                break
-        if mode != "wal":
-            raise StorageFailed(
-                self.file.location,
-                "append to",
-                f"its file system has no shared memory for SQLite (journal mode {mode})",
-            )
+
+def _acquired(lock: threading.Lock, give_up: float) -> bool:
+    return lock.acquire(timeout=max(0.0, give_up - time.monotonic()))

@@ -11,7 +11,13 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from journal.errors import JournalNotFound, NotAJournal, StorageFailed
+from journal.errors import FileMoved, JournalNotFound, NotAJournal, ReadOnly, StorageFailed
+from journal.stores.sqlite_errors import explain
+
+UNWRITABLE = "no permission to write the file and its directory"
+
+LOOK_EVERY = 0.05
+"""Seconds after which it is looked again whether the journal's files are in their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,32 +28,36 @@ class SQLiteFile:
     """Absolute, so that a later change of directory does not matter."""
     location: str
     """What messages call it."""
-    writable: bool
-    """Whether the file and its directory may be written; SQLite needs both."""
     device: int
     inode: int
+
+    @property
+    def writable(self) -> bool:
+        """Whether the file and its directory may be written now; SQLite needs both."""
+        return _may(self.path, os.W_OK) and _may(self.path.parent, os.W_OK | os.X_OK)
+
+    @property
+    def log(self) -> Path:
+        """The write-ahead log beside it."""
+        return self.path.with_name(f"{self.path.name}-wal")
 
     def must_be_in_place(self) -> None:
         """Refuse to go on with a file that was removed or replaced.
 
         Raises:
-            StorageFailed: the path leads elsewhere now.
+            FileMoved: the path leads elsewhere now.
         """
         try:
-            found = os.stat(self.path)  # noqa: PTH116 - before every append, and faster
+            found = os.stat(self.path)  # noqa: PTH116 - often, and faster
         except OSError:
             found = None
         if found is None or (found.st_dev, found.st_ino) != (self.device, self.inode):
-            raise StorageFailed(
-                self.location,
-                "use",
-                "the file was removed or replaced while it was open; open the journal again",
-            )
+            raise FileMoved(self.location)
 
-    def has_wal(self) -> bool:
+    def has_log(self) -> bool:
         """Tell whether there are events in a write-ahead log beside it."""
         try:
-            return self.path.with_name(self.path.name + "-wal").stat().st_size > 0
+            return self.log.stat().st_size > 0
         except OSError:
             return False
 
@@ -62,7 +72,9 @@ def find_file(path: Path, *, create: bool) -> SQLiteFile:
     Raises:
         JournalNotFound: there is none, and `create` is False.
         NotAJournal: something other than a file is there.
-        StorageFailed: it cannot be made, read, or (with `create`) written.
+        ReadOnly: it cannot be made, or (with `create`) written.
+        StorageFailed: it cannot be made or read.
+        DiskFull: there is no room to make it.
     """
     location = str(path)
     path = path.absolute()
@@ -75,7 +87,7 @@ def find_file(path: Path, *, create: bool) -> SQLiteFile:
             raise StorageFailed(location, "create", "a symbolic link to nowhere") from None
         raise JournalNotFound(location) from None
     except OSError as error:
-        raise StorageFailed(location, "open", _reason(error)) from error
+        raise StorageFailed(location, "open", (error.strerror or str(error)).lower()) from error
     if stat.S_ISDIR(found.st_mode):
         raise NotAJournal(location, "a directory")
     if not stat.S_ISREG(found.st_mode):
@@ -85,12 +97,10 @@ def find_file(path: Path, *, create: bool) -> SQLiteFile:
         raise NotAJournal(location, "the file is not an SQLite database")
     if not _may(path, os.R_OK):
         raise StorageFailed(location, "read", "no permission to read the file")
-    writable = _may(path, os.W_OK) and _may(path.parent, os.W_OK | os.X_OK)
-    if create and not writable:
-        raise StorageFailed(
-            location, "write to", "no permission to write the file and its directory"
-        )
-    return SQLiteFile(path, location, writable, found.st_dev, found.st_ino)
+    file = SQLiteFile(path, location, found.st_dev, found.st_ino)
+    if create and not file.writable:
+        raise ReadOnly(location, "write to", UNWRITABLE)
+    return file
 
 
 def _create_if_missing(path: Path, location: str) -> None:
@@ -101,12 +111,8 @@ def _create_if_missing(path: Path, location: str) -> None:
     except FileExistsError:
         return  # another process was faster
     except OSError as error:
-        raise StorageFailed(location, "create", _reason(error)) from error
+        raise explain(error, location=location, operation="create") from error
 
 
 def _may(path: Path, mode: int) -> bool:
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Collection, Sequence
-from hashlib import blake2b
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from eventsourcing.sqlite import SQLiteApplicationRecorder
 
-from journal.compress import pack, unpack
-from journal.errors import CorruptEvent, IdentityTaken, VersionConflict
+from journal.errors import CorruptEvent, LeaseMoved, VersionConflict
 from journal.ids import Position, StreamId, Version
-from journal.stores.interface import Identity, NewEvent, StoredEvent
+from journal.stores import sqlite_leases
+from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
+from journal.stores.sqlite_bases import Page, SQLiteBases
 from journal.stores.sqlite_checksum import checksum
 from journal.stores.sqlite_datastore import EventDatastore
+from journal.stores.sqlite_dictionary import SQLiteDictionary
+from journal.stores.sqlite_insert import insert, refuse_taken_identity, stored_identity
+from journal.stores.sqlite_packer import SQLitePacker
 from journal.stores.sqlite_tail import Tail
+
+PAGE_BYTES = 16 * 1024 * 1024
+"""Bytes of packed data after which a page ends."""
+
+PLAIN_BYTES = 64 * 1024 * 1024
+"""Bytes of unpacked data after which it ends."""
 
 _LOWEST = -(2**63)
 """Reading from the start takes in numbers below 1, which only damage makes: it raises then."""
 
 _HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
 _FROM_STREAM = f"""
     SELECT position, version, name, recorded_at, codec, identity, checksum, data
@@ -48,52 +57,105 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._tail = Tail()
+        dictionary = SQLiteDictionary(datastore)
+        self._bases = SQLiteBases(datastore, dictionary, self._event)
+        self._packer = SQLitePacker(dictionary, self._bases.past)
 
     def construct_create_table_statements(self) -> list[str]:
         """Return nothing: the datastore wrote the whole schema when it created the file."""
         return []
 
-    def append_events(self, events: Sequence[NewEvent], now: int) -> tuple[Position, int]:
-        """Store all events or none, in one transaction."""
-        packed = [pack(event.data) for event in events]
+    def append_events(
+        self,
+        events: Sequence[NewEvent],
+        now: int,
+        fences: Mapping[StreamId, int] = NO_FENCES,
+        leases: Sequence[Lease] = (),
+    ) -> tuple[Position, int]:
+        """Store all events or none, and the leases with them, in one transaction."""
+        batch = self._packer.batch()
+        packed = [batch.pack(event) for event in events]
         tail = self._tail
-        rows = []
         with self.datastore.writing(undo=tail.forget) as connection:
             tail.refresh(connection)
+            if fences:
+                self._refuse_other_generations(connection, fences)
             first = tail.position + 1
             tail.recorded_at = recorded_at = max(now, tail.recorded_at)
             codes = self._codes_of(connection, events)
-            for event, (codec, data) in zip(events, packed, strict=True):
-                head = tail.head(connection, event.stream)
-                if event.version != head.version + 1:
-                    raise VersionConflict(event.stream, event.version - 1, head.version)
-                head.version += 1
-                tail.position += 1
-                position, version, name = Position(tail.position), event.version, event.name
-                identity = None if event.identity is None else _stored_identity(event.identity)
-                crc = checksum(
-                    event.stream, name, position, version, codec, recorded_at, identity, data
-                )
-                rows.append(
-                    (
-                        position,
-                        head.key,
-                        version,
-                        codes[name],
-                        codec,
-                        recorded_at,
-                        identity,
-                        crc,
-                        data,
-                    )
-                )
+            batch.store(connection)
+            rows = self._rows(connection, events, packed, codes)
             try:
-                connection.executemany(_INSERT, rows)
+                insert(connection, rows)
             except sqlite3.IntegrityError:
-                _refuse_taken_identity(connection, events, first)
+                refuse_taken_identity(connection, events, rows)
                 raise
+            if leases:
+                self._store_leases(connection, leases)
         self._codes = codes
+        batch.keep()
         return Position(first), recorded_at
+
+    def _refuse_other_generations(
+        self, connection: sqlite3.Connection, fences: Mapping[StreamId, int]
+    ) -> None:
+        for stream, generation in fences.items():
+            head = self._tail.find(connection, stream)
+            found = 0 if head is None else head.generation
+            if found != generation:
+                raise LeaseMoved(stream, generation, found)
+
+    def _rows(
+        self,
+        connection: sqlite3.Connection,
+        events: Sequence[NewEvent],
+        packed: Sequence[tuple[int, bytes]],
+        codes: Mapping[str, int],
+    ) -> list[tuple[Any, ...]]:
+        tail = self._tail
+        known, recorded_at, position = tail.heads, tail.recorded_at, tail.position
+        rows = []
+        for (stream, version, name, _, identity, _), (codec, data) in zip(
+            events, packed, strict=True
+        ):
+            head = known.get(stream) or tail.head(connection, stream)
+            if version != head.version + 1:
+                raise VersionConflict(stream, version - 1, head.version)
+            head.version = version
+            tail.position = position = position + 1
+            kept = None if identity is None else stored_identity(identity)
+            crc = checksum(stream, name, position, version, codec, recorded_at, kept, data)
+            rows.append(
+                (position, head.key, version, codes[name], codec, recorded_at, kept, crc, data)
+            )
+        return rows
+
+    def _store_leases(self, connection: sqlite3.Connection, leases: Sequence[Lease]) -> None:
+        for lease in leases:
+            head = self._tail.find(connection, lease.stream)
+            if head is None:
+                raise ValueError(f"a lease of {lease.stream!r}, which has no event")
+            sqlite_leases.store_lease(connection, head.key, lease)
+            head.generation = lease.generation
+
+    def lease(self, stream: StreamId) -> Lease | None:
+        """Give the lease of a stream, also a released one."""
+        if not self.datastore.has_tables_of(sqlite_leases.FORMAT):
+            return None
+        with self.datastore.reading() as connection:
+            return sqlite_leases.read_lease(connection, stream)
+
+    def leases(self) -> list[Lease]:
+        """Give every lease that was not released, oldest stream first."""
+        if not self.datastore.has_tables_of(sqlite_leases.FORMAT):
+            return []
+        with self.datastore.reading() as connection:
+            return sqlite_leases.read_live_leases(connection)
+
+    def renew(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Store the expiry times of leases, and give those of another generation."""
+        with self.datastore.writing(undo=self._tail.forget) as connection:
+            return sqlite_leases.renew_leases(connection, leases)
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
@@ -120,8 +182,8 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
                 sql += f" AND name IN ({', '.join('?' * len(codes))})"
                 bounds += codes
             sql += f" ORDER BY version {'DESC' if newest_first else 'ASC'} LIMIT ?"
-            rows = connection.execute(sql, (*bounds, limit)).fetchall()
-        return [self._event(stream, *row) for row in rows]
+            rows = _fetch_page(connection.execute(sql, (*bounds, limit)))
+        return self._page([(stream, *row) for row in rows])
 
     def read_positions(
         self,
@@ -140,15 +202,15 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
                 sql += f" AND events.name IN ({', '.join('?' * len(codes))})"
                 bounds += codes
             sql += " ORDER BY position LIMIT ?"
-            rows = connection.execute(sql, (*bounds, limit)).fetchall()
-        return [self._event(*row) for row in rows]
+            rows = _fetch_page(connection.execute(sql, (*bounds, limit)))
+        return self._page(rows)
 
     def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
         """Find the event of this identity in a stream."""
         sql = f"{_FROM_STREAM} AND identity = ?"
         with self.datastore.reading() as connection:
-            row = connection.execute(sql, (stream, _stored_identity(identity))).fetchone()
-        return self._event(stream, *row) if row else None
+            rows = connection.execute(sql, (stream, stored_identity(identity))).fetchall()
+        return self._page([(stream, *rows[0])])[0] if rows else None
 
     def streams(
         self, *, prefix: str, before: Position | None, limit: int
@@ -168,8 +230,21 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         """Close every connection."""
         self.datastore.close()
 
+    def _page(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEvent]:
+        page = self._bases.page(rows)
+        events = []
+        size = 0
+        for row in rows:
+            event = self._event(page, *row)
+            events.append(event)
+            size += len(event.data)
+            if size >= PLAIN_BYTES:
+                break
+        return events
+
     def _event(  # noqa: PLR0913, PLR0917 - the columns of a row
         self,
+        page: Page | None,
         stream: StreamId | None,
         position: Position,
         version: Version,
@@ -189,10 +264,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
             raise CorruptEvent(stream, version, f"a value of another type: {error}") from error
         if crc != stored_checksum:
             raise CorruptEvent(stream, version, "its checksum does not match")
-        try:
-            plain = unpack(codec, data)
-        except ValueError as error:
-            raise CorruptEvent(stream, version, str(error)) from error
+        plain = self._bases.unpack(page, stream, version, codec, data)
         return StoredEvent(position, stream, version, name, recorded_at, plain)
 
     def _learn_name(self, stream: StreamId, version: Version, code: int) -> str:
@@ -206,14 +278,13 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         self, connection: sqlite3.Connection, events: Sequence[NewEvent]
     ) -> dict[str, int]:
         codes = self._codes
-        if not all(event.name in codes for event in events):
+        new = [event.name for event in events if event.name not in codes]
+        if new:
             codes = _stored_names(connection)
-            for event in events:
-                if event.name not in codes:
-                    codes[event.name] = len(codes) + 1
-                    connection.execute(
-                        "INSERT INTO names VALUES (?, ?)", (codes[event.name], event.name)
-                    )
+            for name in new:
+                if name not in codes:
+                    codes[name] = len(codes) + 1
+                    connection.execute("INSERT INTO names VALUES (?, ?)", (codes[name], name))
         return codes
 
     def _known_codes(self, connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
@@ -226,23 +297,14 @@ def _stored_names(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, code FROM names").fetchall())
 
 
-def _stored_identity(identity: Identity) -> int | bytes:
-    if isinstance(identity, str):
-        return blake2b(identity.encode(), digest_size=16).digest()
-    return identity if identity < 2**63 else identity - 2**64
-
-
-def _refuse_taken_identity(
-    connection: sqlite3.Connection, events: Sequence[NewEvent], first: int
-) -> None:
-    # The events before the one refused are still there, until the rollback.
-    stored = connection.execute("SELECT max(position) FROM events").fetchone()[0] or 0
-    refused = events[stored + 1 - first]
-    if refused.identity is None:
-        return
-    row = connection.execute(
-        f"SELECT version FROM events WHERE {_IN_STREAM} AND identity = ?",
-        (refused.stream, _stored_identity(refused.identity)),
-    ).fetchone()
-    if row is not None:
-        raise IdentityTaken(refused.stream, refused.version - 1, row[0], refused.identity)
+def _fetch_page(rows: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+    """Fetch rows until their data, which stands last, fills a page."""
+    page = []
+    size = 0
+    for row in rows:
+        page.append(row)
+        size += sys.getsizeof(row[-1])  # also of what damage made of it
+        if size >= PAGE_BYTES:
+            break
+    rows.close()
+    return page

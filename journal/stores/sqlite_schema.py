@@ -11,24 +11,28 @@ from importlib import resources
 from uuid import uuid4
 
 from journal.errors import GuardsMissing, NewerFormat, NotAJournal
+from journal.stores.sqlite_pragmas import file_format, file_owner
 
 APPLICATION_ID = 0x52756E4A
 """`RunJ`; where SQLite files say whose they are."""
 
-FORMAT = 1
-"""Newest format this version reads and writes; stands in the file's user_version."""
+FORMAT = 2
+"""The format this version writes, and the newest it reads; the file's user_version."""
+
+SCRIPTS = ("sqlite_schema.sql", "sqlite_schema_2.sql")
+"""What each format adds to the one before, from format 1."""
 
 _OBJECTS = "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
     """Tell whether the database holds nothing yet, not even whose it is."""
-    return not _application_id(connection) and not connection.execute(_OBJECTS).fetchall()
+    return not file_owner(connection) and not connection.execute(_OBJECTS).fetchall()
 
 
 def create(connection: sqlite3.Connection) -> None:
     """Write the schema, within the caller's transaction."""
-    for statement in _statements():
+    for statement in statements(after=0):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
@@ -40,8 +44,20 @@ def create(connection: sqlite3.Connection) -> None:
     )
 
 
-def check(connection: sqlite3.Connection, location: str) -> None:
-    """Compare what the file says of itself with the packaged schema.
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a file of a past format to this one, within the caller's transaction.
+
+    No row is touched: each format only adds tables.
+    """
+    for statement in statements(after=file_format(connection)):
+        connection.execute(statement)
+
+
+def check(connection: sqlite3.Connection, location: str) -> int:
+    """Compare what the file says of itself with the packaged schema of its format.
+
+    Returns:
+        The format.
 
     Raises:
         NotAJournal: it is blank, or another program's.
@@ -50,26 +66,39 @@ def check(connection: sqlite3.Connection, location: str) -> None:
     """
     if is_blank(connection):
         raise NotAJournal(location, "the file is empty")
-    owner = _application_id(connection)
+    owner = file_owner(connection)
     if owner != APPLICATION_ID:
         raise NotAJournal(location, f"an SQLite database of another program (id {owner})")
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    found = file_format(connection)
     if found > FORMAT:
         raise NewerFormat(location, found, FORMAT)
     if found < 1:
         raise NotAJournal(location, f"format {found} does not exist")
     there = _objects(connection)
-    wanted = _wanted()
+    wanted = _wanted(found)
     differing = {key for key in there.keys() | wanted.keys() if there.get(key) != wanted.get(key)}
     if differing:
         raise GuardsMissing(
             location, ", ".join(sorted(f"{kind} {name}" for kind, name in differing))
         )
+    return found
 
 
-def _application_id(connection: sqlite3.Connection) -> int:
-    number: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    return number
+def statements(*, after: int, upto: int = FORMAT) -> Iterator[str]:
+    """Yield the statements that bring a file from one format to another, in order.
+
+    Args:
+        after: the format it has; 0 for a blank file.
+        upto: the format it is to have.
+    """
+    for script in SCRIPTS[after:upto]:
+        statement = ""
+        text = resources.files("journal.stores").joinpath(script).read_text("utf-8")
+        for line in text.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                yield statement
+                statement = ""
 
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
@@ -77,19 +106,9 @@ def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 @cache
-def _wanted() -> dict[tuple[str, str], str]:
+def _wanted(number: int) -> dict[tuple[str, str], str]:
     # SQLite itself says how it stores the text of each statement.
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statement in _statements():
+        for statement in statements(after=0, upto=number):
             connection.execute(statement)
         return _objects(connection)
-
-
-def _statements() -> Iterator[str]:
-    text = resources.files("journal.stores").joinpath("sqlite_schema.sql").read_text("utf-8")
-    statement = ""
-    for line in text.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -122,6 +122,18 @@ def test_the_library_may_be_told_not_to_create(tmp_path):
         sqlite_factory(tmp_path, CREATE_TABLE="n")
 
 
+def test_the_librarys_connections_are_ours(tmp_path):
+    factory = sqlite_factory(tmp_path)
+    datastore = factory.datastore
+    with datastore.get_connection(commit=True) as writer:
+        assert writer.sqlite.execute("SELECT count(*) FROM events").fetchone() == (0,)
+    with datastore.get_connection(commit=True) as again:
+        assert again is writer
+    with datastore.get_connection(commit=False) as reader:
+        assert reader is not writer
+    factory.close()
+
+
 def test_creating_tables_again_changes_nothing(tmp_path):
     factory = sqlite_factory(tmp_path)
     recorder = factory.application_recorder()

@@ -2,11 +2,14 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from journal import Journal
+from journal.events import RunLeaseTaken
 from journal.export import export_all
 from journal.json_door import equal
 from projections import LATEST, replay
@@ -44,3 +47,28 @@ def test_an_old_file_is_written_on(old):
         run.checkpoint(samples.checkpoint("k3", messages=history, stream_cursor=2**64 - 1, step=2))
         assert replay(journal, "r", LATEST).checkpoint["checkpoint_id"] == "k3"
         assert replay(journal, "r", LATEST).messages[-1] == samples.user("more")
+
+
+def test_a_lease_of_an_old_file_is_counted_on(tmp_path):
+    path = tmp_path / "old.db"
+    shutil.copyfile(FOLDER / "format-2.journal", path)
+    with Journal.open(path) as journal:
+        journal.run("r4").append(samples.record(31))
+        taken = journal.reader.last_run_event("r4", {RunLeaseTaken.NAME})
+        assert taken.data["generation"] == 2
+        journal.run("r").append(samples.record(5))
+        taken = journal.reader.last_run_event("r", {RunLeaseTaken.NAME})
+        assert taken.data["generation"] == 1
+
+
+def test_a_file_of_format_1_is_brought_to_format_2(tmp_path):
+    path = tmp_path / "old.db"
+    shutil.copyfile(FOLDER / "format-1.journal", path)
+    expected = (FOLDER / "format-1.jsonl").read_text().splitlines()
+    Journal.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    with Journal.open(path, create=False) as journal:
+        found = list(export_all(journal.reader))
+    assert len(found) == len(expected)
+    assert all(equal(one, json.loads(line)) for one, line in zip(found, expected, strict=True))

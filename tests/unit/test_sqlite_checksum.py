@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from journal.errors import CorruptEvent, StorageFailed
+from journal.errors import CorruptEvent, DamagedFile
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store
 
@@ -45,7 +45,7 @@ def answers(store):
     ):
         try:
             found.append(read())
-        except (CorruptEvent, StorageFailed) as error:
+        except (CorruptEvent, DamagedFile) as error:
             found.append(error)
     return found
 
@@ -129,7 +129,7 @@ def test_a_flipped_bit_in_the_file_is_noticed(path, position):
                     after = answers(store)
                 for was, answer in zip(before, after, strict=True):
                     # Before the values stand SQLite's own lengths: it may refuse the page.
-                    wrong = CorruptEvent if place >= values else (CorruptEvent, StorageFailed)
+                    wrong = CorruptEvent if place >= values else (CorruptEvent, DamagedFile)
                     assert isinstance(answer, wrong) or answer == was
             file.seek(place)
             file.write(bytes([good]))

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from journal.errors import CorruptEvent, NotAJournal, StorageFailed
+from journal.errors import CorruptEvent, DamagedFile, NotAJournal
 from journal.stores import open_store
 from tests.unit.sqlite_files import connect, event, three_runs, versions
 
@@ -111,13 +111,13 @@ def test_destroyed_pages_are_no_traceback_of_sqlite(path):
     with closing(open_store(path, create=True)) as store:
         store.append([event(5, data=os.urandom(100_000))], now=9)
     content = bytearray(path.read_bytes())
-    schema_pages = 4096 * 12
+    schema_pages = 4096 * 18
     content[schema_pages:] = b"\xa5" * (len(content) - schema_pages)
     path.write_bytes(content)
     with closing(open_store(path, create=False)) as store:
-        with pytest.raises((StorageFailed, CorruptEvent)):
+        with pytest.raises((DamagedFile, CorruptEvent)):
             store.read_all()
-        with pytest.raises((StorageFailed, CorruptEvent)):
+        with pytest.raises((DamagedFile, CorruptEvent)):
             store.read_stream("run:1")
 
 
@@ -125,11 +125,45 @@ def test_a_destroyed_schema_is_no_traceback_of_sqlite(path):
     content = bytearray(path.read_bytes())
     content[100:4096] = b"\xa5" * 3996
     path.write_bytes(content)
-    with pytest.raises(StorageFailed, match="malformed"):
+    with pytest.raises(DamagedFile, match="malformed"):
         open_store(path, create=False)
 
 
 def test_a_file_cut_short(path):
     os.truncate(path, 4096)
-    with pytest.raises((StorageFailed, NotAJournal)):
+    with pytest.raises((DamagedFile, NotAJournal)):
         open_store(path, create=False)
+
+
+def test_a_store_works_again_when_the_damage_is_gone(path):
+    good = path.read_bytes()
+    with connect(path) as connection:
+        pages = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'events' AND rootpage"
+        ).fetchall()
+    with closing(open_store(path, create=True)) as store:
+        with path.open("r+b", buffering=0) as file:
+            for (page,) in pages:
+                file.seek((page - 1) * 4096)
+                file.write(b"\xa5" * 4096)
+            for use in (store.read_all, lambda: store.append([event(5)], now=9)):
+                with pytest.raises(DamagedFile) as damaged:
+                    use()
+                assert damaged.value.location == str(path)
+            file.seek(0)
+            file.write(good)
+        assert len(store.read_all()) == 12
+        assert store.append([event(5)], now=9)[0].position == 13
+        assert versions(store.read_stream("run:1")) == [1, 2, 3, 4, 5]
+
+
+def test_a_file_overwritten_while_it_is_open_is_damaged_not_another(path):
+    good = path.read_bytes()
+    with closing(open_store(path, create=True)) as store:
+        with path.open("r+b", buffering=0) as file:
+            file.write(b"\xa5" * len(good))
+        with pytest.raises(DamagedFile):
+            store.read_all()
+        with path.open("r+b", buffering=0) as file:
+            file.write(good)
+        assert len(store.read_all()) == 12

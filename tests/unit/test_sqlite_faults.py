@@ -1,20 +1,15 @@
 """Faults of the journal file and its surroundings become errors of ours, and pass."""
 
-import os
-import resource
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
 
-from journal.errors import (
-    JournalBusy,
-    StorageFailed,
-)
+from journal.errors import JournalBusy, ReadOnly, StorageFailed
 from journal.ids import StreamId, Version
-from journal.stores import NewEvent, open_store, sqlite_connection
-from tests.unit.sqlite_files import READS, connect, event, three_runs, versions
+from journal.stores import NewEvent, open_store, sqlite_writer
+from tests.unit.sqlite_files import READS, connect, event, three_runs
 
 
 @pytest.fixture
@@ -121,7 +116,7 @@ class TestReaders:
 
     def test_a_reader_cannot_write(self, store):
         with (
-            pytest.raises(StorageFailed, match="readonly"),
+            pytest.raises(ReadOnly, match="readonly"),
             store._recorder.datastore.reading() as connection,
         ):
             connection.execute("INSERT INTO names VALUES (2, 'x')")
@@ -129,51 +124,6 @@ class TestReaders:
 
 
 class TestFailedAppend:
-    @contextmanager
-    def small_files(self, size):
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-    def test_a_full_disk_leaves_the_store_usable(self, path, store):
-        store.append([event(5)], now=9)
-        before = store.read_all()
-        with self.small_files(60_000), pytest.raises(StorageFailed) as failed:
-            store.append([event(6, data=os.urandom(300_000))], now=9)
-        assert failed.value.location == str(path)
-        assert failed.value.operation == "write to"
-        assert store.read_all() == before
-        assert store.append([event(6)], now=9)[0].position == 14
-
-    def test_a_database_at_its_size_limit_says_so(self, store):
-        with store._recorder.datastore.writing() as connection:
-            [(pages,)] = connection.execute("PRAGMA page_count")
-            connection.execute(f"PRAGMA max_page_count={pages}")
-        with pytest.raises(StorageFailed, match="full"):
-            store.append([event(5, data=os.urandom(50_000))], now=9)
-        assert versions(store.read_stream("run:1")) == [1, 2, 3, 4]
-
-    @pytest.mark.parametrize("at", range(1, 8))
-    def test_a_failure_at_any_event_leaves_none(self, store, at):
-        store.append([event(5)], now=9)
-        before = store.read_all()
-        with store._recorder.datastore.writing() as connection:
-            connection.execute(
-                f"CREATE TEMP TRIGGER fault BEFORE INSERT ON main.events "
-                f"WHEN NEW.position = {13 + at} BEGIN SELECT RAISE(FAIL, 'injected'); END"
-            )
-        batch = [event(version, "run:new", identity=version) for version in range(1, 8)]
-        with pytest.raises(StorageFailed, match="injected"):
-            store.append(batch, now=9)
-        assert store.read_all() == before
-        assert store.streams(prefix="run:new") == []
-        with store._recorder.datastore.writing() as connection:
-            connection.execute("DROP TRIGGER fault")
-        assert [e.position for e in store.append(batch, now=9)] == [*range(14, 21)]
-
     def test_a_name_of_a_failed_append_is_not_remembered(self, store):
         def named(version, name):
             return NewEvent(StreamId("run:1"), Version(version), name, b"{}")
@@ -218,35 +168,7 @@ class TestFailedAppend:
 
 class TestFileSystem:
     def test_one_that_cannot_have_a_log_is_refused(self, store, monkeypatch):
-        # SQLite answers with the old mode where it cannot switch, as for this database.
-        in_memory = sqlite3.connect(":memory:", isolation_level=None)
-        monkeypatch.setattr(sqlite_connection.EventPool, "_connect", lambda *_: in_memory)
-        with pytest.raises(StorageFailed, match="journal mode memory"):
+        # SQLite answers with the old mode where it cannot switch.
+        monkeypatch.setattr(sqlite_writer, "use_log", lambda _: "delete")
+        with pytest.raises(StorageFailed, match="journal mode delete"):
             store.append([event(5)], now=9)
-
-
-class TestMovedFile:
-    @pytest.fixture(autouse=True)
-    def always_look(self, monkeypatch):
-        monkeypatch.setattr(sqlite_connection, "LOOK_EVERY", 0)
-
-    def test_a_removed_file_takes_no_more_events(self, path, store):
-        store.append([event(5)], now=9)
-        path.unlink()
-        with pytest.raises(StorageFailed, match="removed or replaced"):
-            store.append([event(6)], now=9)
-        with (
-            pytest.raises(StorageFailed, match="removed or replaced"),
-            store._recorder.datastore.reading(),
-            store._recorder.datastore.reading(),
-        ):
-            pass
-        assert not path.exists()
-
-    def test_a_replaced_file_takes_no_events_of_the_old_one(self, path, store):
-        path.rename(path.with_name("old.db"))
-        open_store(path, create=True).close()
-        with pytest.raises(StorageFailed, match="removed or replaced"):
-            store.append([event(5)], now=9)
-        with closing(open_store(path, create=False)) as other:
-            assert other.last_position() == 0

@@ -1,6 +1,5 @@
 """The journal file: how it is made, opened, refused and read by others."""
 
-import multiprocessing
 import os
 import re
 import shutil
@@ -9,6 +8,7 @@ import stat
 import time
 from contextlib import closing
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +22,11 @@ from journal.errors import (
 )
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store, sqlite_schema, sqlite_tail
+from journal.values import large_strings
 from tests.unit.sqlite_files import connect, event
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "journals"
+STATEMENTS = [*sqlite_schema.statements(after=0)]
 
 
 def make(path, count=1):
@@ -49,19 +53,24 @@ class TestMaking:
                 return connection.execute(sql).fetchall()
 
             assert ask("PRAGMA application_id") == [(0x52756E4A,)]
-            assert ask("PRAGMA user_version") == [(1,)]
+            assert ask("PRAGMA user_version") == [(2,)]
             assert ask("PRAGMA journal_mode") == [("wal",)]
             meta = dict(ask("SELECT key, value FROM meta"))
             assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["journal"])
             assert 0 <= time.time_ns() // 1000 - meta["created"] < 10**9
-            assert meta["format"] == 1
+            assert meta["format"] == 2
 
     def test_only_its_owner_may_read_it(self, path):
         mask = os.umask(0)
         try:
             with closing(open_store(path, create=True)) as store:
                 store.append([event()], now=1)
-                assert names(path.parent) == ["runs.db", "runs.db-shm", "runs.db-wal"]
+                assert names(path.parent) == [
+                    "runs.db",
+                    "runs.db-lock",
+                    "runs.db-shm",
+                    "runs.db-wal",
+                ]
                 for entry in path.parent.iterdir():
                     assert stat.S_IMODE(entry.stat().st_mode) == 0o600, entry.name
         finally:
@@ -80,14 +89,14 @@ class TestMaking:
         with closing(open_store(path, create=False)) as store:
             assert store.head("run:1") == 1
 
-    @pytest.mark.parametrize("steps", range(len(list(sqlite_schema._statements())) + 1))
+    @pytest.mark.parametrize("steps", range(len(STATEMENTS) + 1))
     def test_a_first_open_cut_short_is_completed_by_the_next(self, tmp_path, path, steps):
         torn = tmp_path / "torn.db"
         with connect(torn) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA cache_size=1")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in list(sqlite_schema._statements())[:steps]:
+            for statement in STATEMENTS[:steps]:
                 connection.execute(statement)
             # What a killed process leaves: the files as they are at this moment.
             for suffix in ("", "-wal"):
@@ -97,32 +106,6 @@ class TestMaking:
         make(path)
         with closing(open_store(path, create=False)) as store:
             assert store.head("run:1") == 1
-
-    def test_racing_first_opens_all_succeed(self, tmp_path):
-        racers, rounds = 8, 6
-        context = multiprocessing.get_context("spawn")
-        ready = context.Barrier(racers)
-        processes = [
-            context.Process(target=race, args=(tmp_path, ready, who, rounds))
-            for who in range(racers)
-        ]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
-        assert [process.exitcode for process in processes] == [0] * racers
-        for at in range(rounds):
-            with closing(open_store(tmp_path / f"{at}.db", create=False)) as store:
-                found = store.read_all()
-                assert [e.position for e in found] == [*range(1, racers + 1)]
-                assert sorted(e.stream for e in found) == [f"run:{who}" for who in range(racers)]
-
-
-def race(directory, ready, who, rounds):
-    for at in range(rounds):
-        ready.wait(60)
-        with closing(open_store(directory / f"{at}.db", create=True, busy_timeout=30)) as store:
-            store.append([event(stream=f"run:{who}")], now=1)
 
 
 class TestRefusing:
@@ -209,10 +192,10 @@ class TestRefusing:
     def test_a_newer_format(self, path, create):
         make(path)
         with connect(path) as connection:
-            connection.execute("PRAGMA user_version = 2")
+            connection.execute("PRAGMA user_version = 3")
         with pytest.raises(NewerFormat) as refused:
             open_store(path, create=create)
-        assert (refused.value.found, refused.value.known) == (2, 1)
+        assert (refused.value.found, refused.value.known) == (3, 2)
 
     def test_a_format_that_never_was(self, path):
         make(path)
@@ -281,7 +264,7 @@ class TestOpen:
             for version in (1, 2):
                 for at in range(10):
                     store.append([event(version, f"run:{at}")], now=1)
-                    assert len(store._recorder._tail._heads) <= 4
+                    assert len(store._recorder._tail.heads) <= 4
             assert store.last_position() == 20
 
     def test_close_leaves_no_connection(self, path):
@@ -304,17 +287,43 @@ class TestOpen:
         with connect(path) as connection:
             assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
-    def test_the_format_page_reads_a_journal_without_this_package(self, path, monkeypatch, capsys):
-        long = b'{"text":"' + b"word " * 100 + b'"}'
-        with closing(open_store(path, create=True)) as store:
-            store.append([event(1, data=b'{"a":1}'), event(1, "run:ü", long, 7)], now=12)
+    def read_with_the_format_page(self, directory, monkeypatch, capsys):
         page = resources.files("journal.stores").joinpath("FORMAT.md").read_text("utf-8")
         [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-        monkeypatch.chdir(path.parent)
+        monkeypatch.chdir(directory)
         used = {}
         exec(compile(code, "FORMAT.md", "exec"), used)
         used["database"].close()
-        assert capsys.readouterr().out.splitlines() == [
+        return capsys.readouterr().out.split("\n")[:-1]
+
+    def test_the_format_page_reads_a_journal_without_this_package(self, path, monkeypatch, capsys):
+        long = b'{"text":"' + b"word " * 100 + b'"}'
+        unlike = os.urandom(4000).hex().encode()
+        repeated = [
+            b'{"result":"' + unlike + b'"}',
+            b'{"again":"' + unlike + b'","and":["' + long[9:-2] + b'","' + unlike + b'"]}',
+        ]
+        with closing(open_store(path, create=True)) as store:
+            store.append([event(1, data=b'{"a":1}'), event(1, "run:ü", long, 7)], now=12)
+            for version, data in enumerate(repeated, 2):
+                values = tuple([value for _, _, value in large_strings(data)])
+                store.append([event(version, data=data)._replace(values=values)], now=13)
+        with connect(path) as connection:
+            codecs = connection.execute("SELECT DISTINCT codec FROM events").fetchall()
+            assert {(0,), (2,), (3,)} <= {*codecs}
+        assert self.read_with_the_format_page(path.parent, monkeypatch, capsys) == [
             '1 run:1 1 noted.v1 12 {"a":1}',
             f"2 run:ü 1 noted.v1 12 {long.decode()}",
+            f"3 run:1 2 noted.v1 13 {repeated[0].decode()}",
+            f"4 run:1 3 noted.v1 13 {repeated[1].decode()}",
         ]
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_the_format_page_reads_every_format(self, path, monkeypatch, capsys, number):
+        shutil.copyfile(FIXTURES / f"format-{number}.journal", path)
+        with closing(open_store(path, create=False)) as store:
+            expected = [
+                f"{e.position} {e.stream} {e.version} {e.name} {e.recorded_at} {e.data.decode()}"
+                for e in store.read_all()
+            ]
+        assert self.read_with_the_format_page(path.parent, monkeypatch, capsys) == expected

@@ -2,13 +2,14 @@
 
 import os
 import signal
+import threading
 import warnings
 from contextlib import closing
 
 import pytest
 
 from journal.errors import JournalClosed, JournalForked
-from journal.stores import open_store, sqlite_connection
+from journal.stores import open_store, sqlite_checkpoint, sqlite_connection
 from tests.unit.sqlite_files import READS, event, three_runs, versions
 
 
@@ -84,3 +85,36 @@ def test_the_child_may_close_what_it_got_and_open_its_own(path):
         assert in_child(work) == "6"
         assert store.append([event(7)], now=9)[0].version == 7
         assert versions(store.read_stream("run:1")) == [*range(1, 8)]
+
+
+def test_the_child_may_come_while_the_log_is_moved(path, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    checkpoint = sqlite_checkpoint.checkpoint
+
+    def slow(connection):
+        if threading.current_thread().name == "journal-checkpoint":
+            begun.set()
+            go_on.wait(60)
+        return checkpoint(connection)
+
+    monkeypatch.setattr(sqlite_checkpoint, "LONG", 50_000)
+    monkeypatch.setattr(sqlite_checkpoint, "checkpoint", slow)
+    with closing(open_store(path, create=True)) as store:
+        store._recorder.datastore.pool._checkpointer._bound = 50_000
+
+        def work():
+            signal.alarm(10)  # a child that waits for the thread ends without an answer
+            store.close()
+            with closing(open_store(path, create=True)) as own:
+                own.append([event(1, "run:child")], now=9)
+                return own.head("run:1")
+
+        for version in range(5, 45):
+            store.append([event(version)], now=9)
+        assert begun.wait(60)
+        assert in_child(work) == "44"
+        go_on.set()
+        for version in range(45, 85):
+            store.append([event(version)], now=9)
+        assert versions(store.read_stream("run:1")) == [*range(1, 85)]
+        assert store.head("run:child") == 1

@@ -10,8 +10,9 @@ import pytest
 from journal.errors import GuardsMissing
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store
+from journal.stores.interface import Lease
 
-TABLES = ("events", "streams", "names", "meta")
+TABLES = ("events", "streams", "names", "meta", "leases", "dictionaries")
 
 
 def connect(path):
@@ -19,7 +20,10 @@ def connect(path):
 
 
 def made(path):
-    """A journal of streams a (positions 1 and 2) and b (position 3), at time 100."""
+    """A journal of streams a (positions 1 and 2) and b (position 3), at time 100.
+
+    Stream a has a lease of generation 2, and codec 7 a dictionary.
+    """
     with closing(open_store(path, create=True)) as store:
         store.append(
             [
@@ -28,7 +32,10 @@ def made(path):
                 NewEvent(StreamId("b"), Version(1), "one.v1", b"3"),
             ],
             now=100,
+            leases=[Lease(StreamId("a"), 2, "owner", "host", 9, "then", 500)],
         )
+    with connect(path) as connection:
+        connection.execute("INSERT INTO dictionaries VALUES (7, x'01')")
     return path
 
 
@@ -104,6 +111,24 @@ WRONG_STATEMENTS = [
     "UPDATE meta SET value = 2",
     "DELETE FROM meta",
     "REPLACE INTO meta VALUES ('format', 2)",
+    "UPDATE leases SET generation = 1",
+    "UPDATE leases SET generation = NULL",
+    "UPDATE leases SET stream = 3",
+    "DELETE FROM leases",
+    "REPLACE INTO leases VALUES (1, 1, 'o', 'h', 9, '', 500)",
+    "REPLACE INTO leases VALUES (1, 3, 'o', 'h', 9, '', 500)",
+    "INSERT OR IGNORE INTO leases VALUES (1, 1, 'o', 'h', 9, '', 500)",
+    (
+        "INSERT INTO leases VALUES (1, 3, 'o', 'h', 9, '', 500)"
+        " ON CONFLICT DO UPDATE SET generation = 1"
+    ),
+    "INSERT INTO leases VALUES (2, 1, 'o', 'h', 9, '', 500)",
+    "INSERT INTO leases VALUES (NULL, 1, 'o', 'h', 9, '', 500)",
+    "INSERT INTO leases VALUES (3, 0, 'o', 'h', 9, '', 500)",
+    "INSERT INTO leases VALUES (3, 'text', 'o', 'h', 9, '', 500)",
+    "UPDATE dictionaries SET data = x'02'",
+    "DELETE FROM dictionaries",
+    "REPLACE INTO dictionaries VALUES (7, x'02')",
 ]
 
 

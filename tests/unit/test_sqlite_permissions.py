@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.errors import StorageFailed
+from journal.errors import ReadOnly, StorageFailed
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store
 
@@ -63,7 +63,7 @@ def test_a_file_that_may_not_be_read(shared):
 
 def test_a_directory_that_may_not_be_written(shared):
     shared.chmod(0o555)
-    with without_privileges(), pytest.raises(StorageFailed, match="permission denied"):
+    with without_privileges(), pytest.raises(ReadOnly, match="permission denied"):
         open_store(shared / "runs.db", create=True)
 
 
@@ -76,11 +76,11 @@ def test_what_may_not_be_written_can_be_read(shared, file, directory):
         with closing(open_store(path, create=False)) as store:
             assert [e.version for e in store.read_stream("run:1")] == [1, 2, 3]
             assert store.head("run:1") == 3
-            with pytest.raises(StorageFailed, match="open for reading only"):
+            with pytest.raises(ReadOnly, match="no permission to write"):
                 store.append([event(4)], now=1)
             assert store.last_position() == 3
         assert names(shared) == ["runs.db"]
-        with pytest.raises(StorageFailed, match="no permission to write"):
+        with pytest.raises(ReadOnly, match="no permission to write"):
             open_store(path, create=True)
 
 
@@ -90,6 +90,38 @@ def test_a_writable_file_in_a_closed_directory_can_be_read(shared):
     shared.chmod(0o555)
     with without_privileges(), closing(open_store(path, create=False)) as store:
         assert store.last_position() == 3
+
+
+def test_what_becomes_writable_again_is_written(shared):
+    path = make(shared / "runs.db")
+    for entry in (path, shared):
+        os.chown(entry, NOBODY if os.geteuid() == 0 else -1, -1)
+    with without_privileges(), closing(open_store(path, create=True)) as store:
+        for file, directory in ((0o400, 0o700), (0o600, 0o500), (0o400, 0o500)):
+            path.chmod(file)
+            shared.chmod(directory)
+            with pytest.raises(ReadOnly, match="no permission to write"):
+                store.append([event(2)], now=1)
+            assert store.head("run:1") == 1
+        path.chmod(0o600)
+        shared.chmod(0o700)
+        store.append([event(2)], now=1)
+        assert store.head("run:1") == 2
+
+
+def test_what_is_open_for_writing_is_written_on(shared):
+    path = make(shared / "runs.db")
+    for entry in (path, shared):
+        os.chown(entry, NOBODY if os.geteuid() == 0 else -1, -1)
+    with without_privileges(), closing(open_store(path, create=True)) as store:
+        store.append([event(2)], now=1)
+        path.chmod(0o400)
+        shared.chmod(0o500)
+        store.append([event(3)], now=1)
+        shared.chmod(0o700)
+        path.chmod(0o600)
+    with closing(open_store(path, create=False)) as store:
+        assert store.head("run:1") == 3
 
 
 @pytest.mark.parametrize("directory", [0o777, 0o555])
@@ -136,7 +168,10 @@ def test_a_log_that_needs_recovery_is_not_passed_over(shared):
     for entry in shared.iterdir():
         entry.chmod(0o444)
     shared.chmod(0o555)
-    with without_privileges(), pytest.raises(StorageFailed, match="unable to open"):
+    with (
+        without_privileges(),
+        pytest.raises(StorageFailed, match=r"a crash left its log crashed\.db-wal"),
+    ):
         open_store(crashed, create=False)
     shared.chmod(0o777)
     for entry in shared.iterdir():

@@ -1,0 +1,78 @@
+"""The leases in the journal file: one row a stream, the only rows that change."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from journal.errors import LeaseMoved
+from journal.ids import StreamId
+from journal.stores.interface import Lease
+
+FORMAT = 2
+"""The first format that has them."""
+
+_LEASES = """
+    SELECT name, generation, owner, host, process, started, expires_at
+    FROM leases JOIN streams ON streams.key = leases.stream
+"""
+_REPLACE = """
+    UPDATE leases SET generation = ?, owner = ?, host = ?, process = ?, started = ?, expires_at = ?
+    WHERE stream = ? AND generation <= ?
+"""
+_INSERT = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
+_RENEW = """
+    UPDATE leases SET expires_at = ?
+    WHERE stream = (SELECT key FROM streams WHERE name = ?) AND generation = ?
+"""
+
+
+def read_lease(connection: sqlite3.Connection, stream: StreamId) -> Lease | None:
+    """Read the lease of a stream, None where none was ever taken."""
+    rows = connection.execute(f"{_LEASES} WHERE name = ?", (stream,)).fetchall()
+    return _lease(rows[0]) if rows else None
+
+
+def read_live_leases(connection: sqlite3.Connection) -> list[Lease]:
+    """Read every lease that was not released, oldest stream first."""
+    sql = f"{_LEASES} WHERE expires_at <> 0 ORDER BY stream"
+    return [_lease(row) for row in connection.execute(sql).fetchall()]
+
+
+def store_lease(connection: sqlite3.Connection, key: int, lease: Lease) -> None:
+    """Store a lease in place of its stream's, within the caller's transaction.
+
+    Args:
+        key: the stream's.
+
+    Raises:
+        LeaseMoved: the stored generation is higher.
+    """
+    row = lease[1:]
+    if connection.execute(_REPLACE, (*row, key, lease.generation)).rowcount:
+        return
+    held = read_lease(connection, lease.stream)
+    if held is not None:
+        raise LeaseMoved(lease.stream, lease.generation, held.generation)
+    connection.execute(_INSERT, (key, *row))
+
+
+def renew_leases(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[Lease]:
+    """Store new expiry times, within the caller's transaction.
+
+    Returns:
+        The stored leases of other generations, which were left alone.
+    """
+    moved = []
+    for lease in leases:
+        renewal = (lease.expires_at, lease.stream, lease.generation)
+        if not connection.execute(_RENEW, renewal).rowcount:
+            held = read_lease(connection, lease.stream)
+            if held is not None:
+                moved.append(held)
+    return moved
+
+
+def _lease(row: tuple[Any, ...]) -> Lease:
+    return Lease(StreamId(row[0]), *row[1:])
