@@ -10,11 +10,11 @@ about three times what it answers, and a run that only grows is hardly ever writ
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from journal.codec import RecordedEvent, decode
-from journal.difference import DifferenceError, apply, diff
+from journal.difference import DifferenceError, Sources, apply, diff
 from journal.errors import BrokenBase, CorruptEvent
 from journal.events import ENVIRONMENT_DOCUMENTS, STATE_DOCUMENTS
 from journal.ids import StreamId, Version
@@ -47,10 +47,13 @@ class Tip:
     stream: StreamId
     version: Version
     document: JSON
+    """Frozen: the next one may share its parts."""
     size: int
     """Length of the document's compact encoding, in bytes."""
     chain_bytes: int
     chain_runs: int
+    sources: Sources = field(default_factory=Sources)
+    """Finds parts of this document, and of the next; not safe for threads."""
 
 
 def next_fields(tip: Tip | None, stream: StreamId, document: JSON, size: int) -> dict[str, Any]:
@@ -69,7 +72,7 @@ def next_fields(tip: Tip | None, stream: StreamId, document: JSON, size: int) ->
         foreign = tip.stream != stream
         runs = tip.chain_runs + foreign
         if runs <= MAX_RUNS:
-            delta = diff(tip.document, document)
+            delta = diff(tip.document, document, tip.sources)
             chain = tip.chain_bytes + len(dumps(delta))
             if chain <= max(SMALL, GROWTH * size):
                 fields = {"delta": delta, "base_version": tip.version}
@@ -77,6 +80,20 @@ def next_fields(tip: Tip | None, stream: StreamId, document: JSON, size: int) ->
                     fields["base_stream"] = tip.stream
                 return fields | {"chain_bytes": chain, "chain_runs": runs}
     return {"delta": diff(None, document), "chain_bytes": 0, "chain_runs": 0}
+
+
+def next_tip(
+    tip: Tip | None, stream: StreamId, version: Version, document: JSON, size: int
+) -> tuple[dict[str, Any], Tip]:
+    """Hold the next document of a chain; it is the tip then.
+
+    Returns:
+        The fields of `next_fields`, and the new tip.
+    """
+    held = next_fields(tip, stream, document, size)
+    sources = tip.sources if tip is not None and tip.stream == stream else Sources()
+    chain = held["chain_bytes"], held["chain_runs"]
+    return held, Tip(stream, version, document, size, *chain, sources)
 
 
 class Documents:

@@ -27,7 +27,8 @@ MAX_DEPTH = 200
 MAX_BYTES = 64 * 1024 * 1024
 """Largest document accepted, in bytes of compact UTF-8 JSON."""
 
-_STRICT = (
+_TEXT = (bytes, bytearray, memoryview)
+STRICT = (
     orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -83,24 +84,15 @@ def accept(
         InvalidJSON: with the path of the first offender.
     """
     deepest = MAX_DEPTH + wrapped
-    if isinstance(source, bytes | bytearray | memoryview):
+    if type(source) is not dict and isinstance(source, _TEXT):
         _check_size(source, max_bytes)
-        value = _parse(bytes(source), deepest, unique_keys=unique_keys)
-        raw = orjson.dumps(value)
+        value, raw = _of_text(bytes(source), deepest, unique_keys)
     else:
-        try:
-            raw = orjson.dumps(source, option=_STRICT)
-            value = orjson.loads(raw)
-        except (TypeError, ValueError, RecursionError):
-            value = None
-        # A value orjson wrote differently (NaN as null, a tuple as a list, ...) is
-        # looked at by hand: refused with its path, or taken when JSON can hold it.
-        if value is None or value != source:
-            value = _by_hand(source, deepest)
-            raw = orjson.dumps(value)
-    _check_size(raw, max_bytes)
-    # Fewer brackets than the limit cannot nest deeper than it.
-    if raw.count(b"[") + raw.count(b"{") > deepest:
+        value, raw = _of_objects(source, deepest)
+    if len(raw) > max_bytes:
+        _check_size(raw, max_bytes)
+    # Each level takes two brackets, so that a short text, or one with few of them, is flat.
+    if len(raw) > 2 * deepest and raw.count(b"[") + raw.count(b"{") > deepest:
         _check_depth(value, deepest)
     return value, raw
 
@@ -110,17 +102,33 @@ def _check_size(raw: bytes | bytearray | memoryview, max_bytes: int) -> None:
         raise InvalidJSON("$", f"{len(raw)} bytes, over the limit of {max_bytes}")
 
 
-def _parse(raw: bytes, deepest: int, *, unique_keys: bool) -> JSON:
+def _of_objects(source: Any, deepest: int) -> tuple[JSON, bytes]:
     try:
+        raw = orjson.dumps(source, None, STRICT)
         value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
+        if value == source and value is not None:
+            return value, raw
+    except (TypeError, ValueError, RecursionError):
+        pass
+    # What orjson refused, or wrote differently (NaN as null, a tuple as a list, ...), is
+    # looked at by hand: refused with its path, or taken when JSON can hold it.
+    value = _by_hand(source, deepest)
+    return value, orjson.dumps(value)
+
+
+def _of_text(text: bytes, deepest: int, unique_keys: bool) -> tuple[JSON, bytes]:  # noqa: FBT001
+    try:
+        value = orjson.loads(text)
+        raw = orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
         # What only the parser refuses (NaN, 1e400, a lone surrogate, depth) is looked at
         # token by token, so that the error can name its path.
-        inspect(raw.decode(errors="replace"), deepest, unique_keys=unique_keys)
+        inspect(text.decode(errors="replace"), deepest, unique_keys=unique_keys)
         raise InvalidJSON("$", f"not JSON: {error}") from None
-    if unique_keys or _LONG_NUMBER in raw.translate(_DIGITS):
-        inspect(raw.decode(), deepest, unique_keys=unique_keys)
-    return value
+    # Text that comes back as it was lost nothing in the parser: no digit, no second key.
+    if raw != text and (unique_keys or _LONG_NUMBER in text.translate(_DIGITS)):
+        inspect(text.decode(), deepest, unique_keys=unique_keys)
+    return value, raw
 
 
 def _check_depth(value: JSON, deepest: int) -> None:

@@ -7,13 +7,16 @@ the host does to its objects afterwards does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from journal import facts, offers
-from journal.errors import InvalidJSON, InvalidRecord, RunConflict
+from journal.errors import InvalidJSON, InvalidRecord, RedactionFailed, RunConflict
 from journal.events import RunResumed, RunStatusChanged, RunSuspended
 from journal.ids import run_stream
+from journal.json_door import JSON
+from journal.last_document import LastDocuments
 from journal.offers import Offer, Source
+from journal.redact import Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +26,28 @@ class RunOffers:
     run_id: str
     session_id: str
     conversation_id: str | None
+    redactor: Redactor | None = None
+    """Runs the journal's hook, where it has one."""
+    memory: LastDocuments = field(default_factory=LastDocuments)
+    """The last documents, so that the next ones cost what is new in them."""
 
     def record(self, source: Source) -> Offer:
         """Offer one stream record."""
-        return offers.record(self.run_id, source)
+        return offers.record(self.run_id, source, self.redactor)
 
     def records(self, sources: Iterable[Source]) -> list[Offer]:
         """Offer stream records; an error names the place of the bad one in its path."""
         made = []
         for at, source in enumerate(sources):
             try:
-                made.append(offers.record(self.run_id, source))
-            except (InvalidJSON, InvalidRecord) as error:
+                made.append(offers.record(self.run_id, source, self.redactor))
+            except (InvalidJSON, InvalidRecord, RedactionFailed) as error:
                 raise replace(error, path=f"$[{at}]{error.path[1:]}") from error
         return made
 
     def checkpoint(self, source: Source) -> Offer:
         """Offer a checkpoint of this run and, where it is known, its conversation."""
-        made = offers.checkpoint(source, self.run_id)
+        made = offers.checkpoint(source, self.run_id, memory=self.memory, redactor=self.redactor)
         offered = made.fields["conversation_id"]
         if self.conversation_id not in (None, offered):
             raise RunConflict(self.run_id, "conversation", self.conversation_id, offered)
@@ -48,37 +55,52 @@ class RunOffers:
 
     def context(self, state: Source) -> Offer:
         """Offer an exported context state."""
-        return offers.context(self.session_id, self.run_id, state)
+        return offers.context(
+            self.session_id, self.run_id, state, memory=self.memory, redactor=self.redactor
+        )
 
     def environment(self, state: Source) -> Offer:
         """Offer an exported environment state."""
-        return offers.environment(self.session_id, self.run_id, state)
+        return offers.environment(self.session_id, self.run_id, state, redactor=self.redactor)
 
     def approval(self, record: Source) -> Offer:
         """Offer an approval of this run."""
-        return self._own(offers.approval(record))
+        return self._own(offers.approval(record, self.redactor))
 
     def deferred_tool(self, record: Source) -> Offer:
         """Offer a deferred tool call of this run."""
-        return self._own(offers.deferred_tool(record))
+        return self._own(offers.deferred_tool(record, self.redactor))
 
     def cursor(self, cursor: Source) -> Offer:
         """Offer a saved stream cursor."""
-        return offers.stream_cursor(self.run_id, cursor)
+        return offers.stream_cursor(self.run_id, cursor, self.redactor)
 
     def status(self, status: str, reason: str | None) -> Offer:
         """Offer that somebody set the run's status."""
-        fields = {"status": offers.check_status(status), "reason": reason}
-        return facts.fact(run_stream(self.run_id), RunStatusChanged.NAME, fields)
+        fields = {"status": status, "reason": reason}
+        return self._fact(RunStatusChanged.NAME, fields)
 
     def suspended(self, reason: str, checkpoint_id: str | None) -> Offer:
         """Offer that the run stops at a boundary and waits."""
-        fields = {"reason": offers.check_id(reason, "reason"), "checkpoint_id": checkpoint_id}
-        return facts.fact(run_stream(self.run_id), RunSuspended.NAME, fields)
+        fields = {"reason": reason, "checkpoint_id": checkpoint_id}
+        return self._fact(RunSuspended.NAME, fields)
 
     def resumed(self) -> Offer:
         """Offer that a suspended run goes on."""
         return facts.fact(run_stream(self.run_id), RunResumed.NAME, {})
+
+    def _fact(self, name: str, fields: JSON) -> Offer:
+        """Offer a fact that says something in words, after the hook has seen it."""
+
+        def make(value: JSON) -> Offer:
+            said = offers.as_object(value, "event")
+            if name == RunSuspended.NAME:
+                offers.check_id(said.get("reason"), "reason")
+            else:
+                offers.check_status(said.get("status"))
+            return facts.fact(run_stream(self.run_id), name, said)
+
+        return offers.redacted(self.redactor, "event", make(fields), make)
 
     def _own(self, offer: Offer) -> Offer:
         for key, ours in (("run_id", self.run_id), ("session_id", self.session_id)):

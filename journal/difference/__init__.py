@@ -33,5 +33,6 @@ The empty delta changes nothing.
 
 from journal.difference.delta import Delta, DifferenceError, apply
 from journal.difference.differ import diff
+from journal.difference.sources import Sources
 
-__all__ = ["Delta", "DifferenceError", "apply", "diff"]
+__all__ = ["Delta", "DifferenceError", "Sources", "apply", "diff"]

@@ -14,6 +14,8 @@ Delta: TypeAlias = list[list[JSON]]
 """A list of operations, itself JSON."""
 
 
+_CONTAINERS = (dict, list)
+
 BRIEF = 60
 """Characters of a key or number that an error shows."""
 
@@ -133,11 +135,12 @@ class _Document:
 
     def _writable(self, path: Path) -> JSON:
         node: JSON = self.top
+        copies = self._copies
         for step in (0, *path):
             child = _child(node, step)
-            if id(child) not in self._copies and type(child) in (dict, list):
+            if id(child) not in copies and type(child) in _CONTAINERS:
                 child = node[step] = child.copy()
-                self._copies[id(child)] = child
+                copies[id(child)] = child
             node = child
         return node
 

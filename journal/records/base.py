@@ -62,7 +62,7 @@ class Record(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Compile the fields of a new model into its check."""
+        """Tell apart the fields of a new model."""
         fields = cls.model_fields
         cls._tags = frozenset(
             name
@@ -72,7 +72,13 @@ class Record(BaseModel):
         cls._optional = frozenset(
             name for name, field in fields.items() if not field.is_required()
         ).difference(cls._tags)
+        cls._check = cls._first_check
+
+    @classmethod
+    def _first_check(cls, value: JSON) -> None:
+        """Compile the check when it is first needed: most programs need a few of them."""
         cls._check = cls.compile_check()
+        cls._check(value)
 
     @classmethod
     def compile_check(cls, decided: frozenset[str] = frozenset()) -> Check:

@@ -307,14 +307,31 @@ def test_a_part_that_changed_wholly_is_set_not_picked_apart(state):
     assert diff(state, after) == [["=", ["metadata"], after["metadata"]]]
 
 
-def test_the_search_for_copies_ends_and_the_value_comes_back_all_the_same(monkeypatch, state):
-    monkeypatch.setattr(sources, "PASSES", 2)
+def test_parts_are_found_where_they_stand_by_now(state, history, monkeypatch):
     monkeypatch.setattr(sources, "SPARE", 0)
-    history = state["state"]["message_history"]
-    after = {"said": [{"text": one["parts"][0]["content"]["text"]} for one in history]}
-    assert cost(state, after) > 100 * 3000
-    monkeypatch.undo()
-    assert cost(state, after) < 100 * 150
+    known = sources.Sources()
+    for step in range(30):
+        # A window that slides: what was learned stands elsewhere, or is gone.
+        after = {**state, "state": {**state["state"], "message_history": history[step:]}}
+        delta = diff(state, after, known)
+        assert apply(state, delta) == after
+        state = after
+        quoted = {"said": history[40]["parts"][0], "forgotten": history[0]["parts"][0]}
+        quote = diff(state, {**state, "quoted": quoted}, known)
+        assert apply(state, quote) == {**state, "quoted": quoted}
+        assert (len(orjson.dumps(quote)) < 400) == (step == 0)
+        assert 3000 < len(orjson.dumps(quote)) < 3600 or step == 0
+
+
+def test_a_list_without_long_text_moved_elsewhere_is_not_stored_again(state):
+    rows = [{"id": n, "name": f"row {n}", "score": n / 7} for n in range(30)]
+    state["state"]["pending_tool_returns"] = [{"content": {"rows": rows}, "tool_call_id": "c"}]
+
+    def move(state, history):
+        [moved] = state.pop("pending_tool_returns")
+        history.append({"kind": "request", "parts": [moved | {"kind": "tool_return"}]})
+
+    assert cost(state, changed(state, move)) < 300
 
 
 def test_text_that_only_looks_like_a_part_is_not_taken_for_it():

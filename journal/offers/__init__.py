@@ -1,0 +1,51 @@
+"""What a host hands in, checked and ready to become events.
+
+An offer is made outside every lock: parsing, checking, redaction and encoding happen here.
+The writer gives it its version, turns documents into differences, and recognizes repeats.
+"""
+
+from journal.offers.documents import checkpoint, context, environment, session
+from journal.offers.offer import (
+    ENVIRONMENT_CHAIN,
+    STATE_CHAIN,
+    Offer,
+    imported,
+    large_values,
+    marked,
+    redacted,
+)
+from journal.offers.reading import WRAPPED, Source, as_object, check_id, check_status, read
+from journal.offers.records import (
+    STATUS_FACTS,
+    approval,
+    deferred_tool,
+    record,
+    run,
+    stream_cursor,
+)
+
+__all__ = [
+    "ENVIRONMENT_CHAIN",
+    "STATE_CHAIN",
+    "STATUS_FACTS",
+    "WRAPPED",
+    "Offer",
+    "Source",
+    "approval",
+    "as_object",
+    "check_id",
+    "check_status",
+    "checkpoint",
+    "context",
+    "deferred_tool",
+    "environment",
+    "imported",
+    "large_values",
+    "marked",
+    "read",
+    "record",
+    "redacted",
+    "run",
+    "session",
+    "stream_cursor",
+]

@@ -1,0 +1,89 @@
+"""Reading what a host hands in: through the door, and out of its envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from journal.errors import InvalidRecord
+from journal.json_door import JSON, MAX_BYTES, accept, dumps
+from journal.records import Record, RunStatus, unwrap
+
+Source = Record | Mapping[str, Any] | bytes
+"""A record as a host may hand it in: a model, a mapping, or JSON text."""
+
+_PLAIN = (dict, bytes)
+
+WRAPPED = 3
+"""Levels of JSON that an event or a bundle puts around a record."""
+
+
+def read(
+    source: Source, what: str, *, max_bytes: int = MAX_BYTES, wrapped: int = 0
+) -> tuple[dict[str, Any], bytes]:
+    """Pass a record through the door.
+
+    Raises:
+        InvalidJSON: it holds something JSON or the journal does not allow.
+        InvalidRecord: it is not an object.
+    """
+    value, raw = accept(plain(source), max_bytes=max_bytes, wrapped=wrapped)
+    return as_object(value, what), raw
+
+
+def plain(source: Source) -> Any:
+    """Give a record in the form that the door takes."""
+    if type(source) is not dict and isinstance(source, Record):
+        return source.to_json()
+    return source
+
+
+def as_object(value: JSON, what: str) -> dict[str, Any]:
+    """Check that a record is a JSON object.
+
+    Raises:
+        InvalidRecord: it is not.
+    """
+    if type(value) is not dict:
+        hint = "; hand in JSON text as bytes" if isinstance(value, str) else ""
+        raise InvalidRecord(what, "$", f"expected an object, found {type(value).__name__}{hint}")
+    return value
+
+
+def bare(source: Source, what: str, schema: str) -> tuple[dict[str, Any], bytes]:
+    """Pass a record through the door, and take it out of its envelope.
+
+    Raises:
+        InvalidJSON, InvalidRecord: as `read` does.
+        InvalidEnvelope: its envelope is of another schema or version.
+    """
+    # A host's records mostly come bare, and this is on the way of each of them.
+    value, raw = accept(source if type(source) in _PLAIN else plain(source), wrapped=1)
+    if type(value) is dict and "schema" not in value and "version" not in value:
+        return value, raw
+    payload, _ = unwrap(as_object(value, what), schema)
+    return payload, dumps(payload)
+
+
+def check_id(value: object, what: str) -> str:
+    """Check an id at the door: a non-empty string that UTF-8 can hold.
+
+    Raises:
+        InvalidRecord: it is not.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidRecord(what, "$", f"expected a non-empty string, found {value!r}")
+    accept(value)
+    return value
+
+
+def check_status(status: object) -> str:
+    """Check a run status at the door.
+
+    Raises:
+        InvalidRecord: it is not one.
+    """
+    if not isinstance(status, str) or status not in set(RunStatus):
+        known = ", ".join(RunStatus)
+        raise InvalidRecord("status", "$", f"{status!r} is none of {known}")
+    return str(status)
