@@ -5,21 +5,35 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
+from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import JournalClosed, JournalForked
 from journal.journal import Journal
-from journal.offers import Offer, Source
+from journal.json_door import accept
+from journal.metrics import Metrics
+from journal.offers import WRAPPED, Offer, Source
+from journal.pending import may_linger
+from journal.progress import Progress, unseen
 from journal.receipt import Receipt
+from journal.records import Record
+from journal.redact import Hook
 from journal.run import Run
+
+if TYPE_CHECKING:
+    from journal.backup import BackupResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-READERS = 4
-"""Threads that replay and list; writes have one of their own and never wait for them."""
+THREADS = 4
+"""Threads that read, and as many that write, so that neither waits for the other.
+
+What a run's verbs write needs none of them: it goes into the queue from the event loop.
+"""
 
 
 class AsyncRun:
@@ -36,12 +50,18 @@ class AsyncRun:
         return self.sync.run_id
 
     async def append(self, record: Source) -> Receipt:
-        """Append one stream record; many tasks may append at once."""
-        return await self._one(self.sync.offers.record(record))
+        """Append one stream record; many tasks may append at once.
+
+        A delta of the model's stream may wait up to 50 ms for others, so that they share a
+        transaction; anything else is written at once. A task that is cancelled here has
+        written its record or not; offering it again tells which.
+        """
+        made = [self.sync.offers.record(record)]
+        return (await self.sync.write_soon(made, lingers=may_linger(made)))[0]
 
     async def append_many(self, records: Iterable[Source]) -> list[Receipt]:
         """Append stream records in one transaction: all of them or none."""
-        return await self._journal.write(self.sync.write, self.sync.offers.records(records))
+        return await self.sync.write_soon(self.sync.offers.records(records))
 
     async def checkpoint(self, checkpoint: Source) -> Receipt:
         """Record a checkpoint."""
@@ -85,7 +105,7 @@ class AsyncRun:
             await self._journal.write(self.sync.release)
 
     async def _one(self, offer: Offer) -> Receipt:
-        return (await self._journal.write(self.sync.write, [offer]))[0]
+        return (await self.sync.write_soon([offer]))[0]
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,6 +117,12 @@ class AsyncRun:
         trace: TracebackType | None,
     ) -> None:
         await self.release()
+
+
+def _frozen(source: Source) -> bytes:
+    """Read what a host hands in before anything waits; another thread checks the rest."""
+    plain = source.to_json() if isinstance(source, Record) else source
+    return accept(plain, max_bytes=MAX_BUNDLE_BYTES, wrapped=WRAPPED)[1]
 
 
 class AsyncJournal:
@@ -111,13 +137,13 @@ class AsyncJournal:
         """The journal itself, for code that blocks."""
         self._closed = False
         self._process = os.getpid()
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="journal-write")
-        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="journal-read")
+        self._writing = ThreadPoolExecutor(THREADS, thread_name_prefix="journal-write")
+        self._reading = ThreadPoolExecutor(THREADS, thread_name_prefix="journal-read")
 
     @classmethod
-    def open(cls, location: str | os.PathLike[str], *, create: bool = True) -> Opening:
-        """Open a journal; await the answer or enter it with `async with`."""
-        return Opening(location, create=create)
+    def open(cls, location: str | os.PathLike[str], **options: Unpack[Options]) -> Opening:
+        """Open a journal as `Journal.open` does; await it or enter it with `async with`."""
+        return Opening(location, options)
 
     async def run(
         self,
@@ -125,32 +151,64 @@ class AsyncJournal:
         *,
         session_id: str | None = None,
         conversation_id: str | None = None,
+        takeover: bool = False,
     ) -> AsyncRun:
         """Open a new run for writing, or continue one."""
-        run = await self.write(
-            self.sync.run, run_id, session_id=session_id, conversation_id=conversation_id
+        self._must_be_open()
+        taking = self._writing.submit(
+            self.sync.run,
+            run_id,
+            session_id=session_id,
+            conversation_id=conversation_id,
+            takeover=takeover,
         )
-        return AsyncRun(self, run)
+        try:
+            return AsyncRun(self, await asyncio.wrap_future(taking))
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._give_back)
+            raise
 
     async def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
         """Record a checkpoint, opening its run where it is new."""
-        return await self.write(self.sync.commit_checkpoint, session_id, checkpoint)
+        return await self.write(self.sync.commit_checkpoint, session_id, _frozen(checkpoint))
 
     async def commit_run_evidence(self, bundle: Source) -> Receipt:
         """Record a run's evidence: all or nothing."""
-        return await self.write(self.sync.commit_run_evidence, bundle)
+        return await self.write(self.sync.commit_run_evidence, _frozen(bundle))
 
     async def save_session(self, session: Source) -> Receipt:
         """Record a session record."""
-        return await self.write(self.sync.save_session, session)
+        return await self.write(self.sync.save_session, _frozen(session))
 
     async def save_run(self, run: Source) -> Receipt:
         """Record a run record, opening the run where it is new."""
-        return await self.write(self.sync.save_run, run)
+        return await self.write(self.sync.save_run, _frozen(run))
+
+    async def approval(self, record: Source) -> Receipt:
+        """Record an approval's request or decision, whoever is writing the run."""
+        return await self.write(self.sync.approval, _frozen(record))
+
+    async def deferred_tool(self, record: Source) -> Receipt:
+        """Record a deferred tool call, whoever is writing the run."""
+        return await self.write(self.sync.deferred_tool, _frozen(record))
+
+    async def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
+        """Record that somebody set a run's status, whoever is writing the run."""
+        return await self.write(self.sync.set_status, run_id, status, reason=reason)
+
+    def metrics(self) -> Metrics:
+        """Tell how the writing goes: what waits, what was committed, how long that took."""
+        return self.sync.metrics()
+
+    async def backup(
+        self, path: str | os.PathLike[str], progress: Progress = unseen
+    ) -> BackupResult:
+        """Copy the journal to a file that does not exist yet; `progress` is called elsewhere."""
+        return await self.call(self.sync.backup, path, progress)
 
     async def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run."""
-        return await self.write(self.sync.claim_resume, claim)
+        return await self.write(self.sync.claim_resume, _frozen(claim))
 
     async def release_resume(self, run_id: str, claim_id: str) -> Receipt:
         """Record that a claim to resume a run was given back."""
@@ -187,26 +245,45 @@ class AsyncJournal:
         self._reading.shutdown(wait=True)
         self.sync.close()
 
-    async def _submit(
-        self, pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    def _give_back(self, taken: Future[Run]) -> None:
+        """Release a run whose caller was cancelled while it was being opened."""
+        if taken.cancelled() or taken.exception() is not None:
+            return
+        with suppress(RuntimeError):  # the pool is shut down: closing releases every run
+            self._writing.submit(taken.result().release)
+
+    def _must_be_open(self) -> None:
         if self._closed:
             raise JournalClosed(self.sync.location)
         if os.getpid() != self._process:
             raise JournalForked(self.sync.location, self._process)
+
+    async def _submit(
+        self, pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        self._must_be_open()
         return await asyncio.wrap_future(pool.submit(verb, *args, **kwargs))
+
+
+class Options(TypedDict, total=False):
+    """How to open a journal; see `Journal.open`."""
+
+    create: bool
+    durability: str
+    lease_seconds: float
+    redact: Hook | None
 
 
 class Opening(Awaitable[AsyncJournal]):
     """A journal about to be opened: await it, or enter it with `async with`."""
 
-    def __init__(self, location: str | os.PathLike[str], *, create: bool) -> None:
+    def __init__(self, location: str | os.PathLike[str], options: Options) -> None:
         self._location = location
-        self._create = create
+        self._options = options
         self._journal: AsyncJournal | None = None
 
     async def _open(self) -> AsyncJournal:
-        journal = await asyncio.to_thread(Journal.open, self._location, create=self._create)
+        journal = await asyncio.to_thread(Journal.open, self._location, **self._options)
         return AsyncJournal(journal)
 
     def __await__(self) -> Generator[Any, None, AsyncJournal]:

@@ -34,6 +34,9 @@ class Event(BaseModel):
 
     NAME: ClassVar[str]
     imported: Imported | None = None
+    redacted: list[str] | None = None
+    """Paths, in the record, of what the journal's hook replaced before this was written;
+    sorted. Of much that was replaced, the paths of what contains it."""
 
 
 class RunOpened(Event):
@@ -119,6 +122,20 @@ class RunResumed(Event):
 
     NAME: ClassVar[str] = "run.resumed.v1"
     attempt: int | None = None
+
+
+class RunLeaseTaken(Event):
+    """Somebody took the right to write a run that existed already."""
+
+    NAME: ClassVar[str] = "run.lease_taken.v1"
+    generation: int
+    """Rises with each lease of the run; a run's first events are of generation 1."""
+    owner: str
+    """Id of the journal object that writes from here on."""
+    host: str
+    process: int
+    taken: str
+    """Why it was free: `unowned`, `released`, `expired` or `gone`; or `takeover`, by force."""
 
 
 class RunSealed(Event):
@@ -233,6 +250,7 @@ EVENTS: dict[str, type[Event]] = {
         ResumeReleased,
         ResumeStarted,
         RunCommitted,
+        RunLeaseTaken,
         RunOpened,
         RunResumed,
         RunSaved,

@@ -15,6 +15,7 @@ from journal.events import (
     ResumeReleased,
     ResumeStarted,
     RunCommitted,
+    RunLeaseTaken,
     RunOpened,
     RunResumed,
     RunSealed,
@@ -24,14 +25,16 @@ from journal.events import (
 )
 from journal.ids import StreamId, run_stream, session_stream
 from journal.json_door import accept
-from journal.offers import WRAPPED, Offer, Source, read
+from journal.offers import WRAPPED, Offer, Source, read, redacted
 from journal.records import validate_resume_claim
+from journal.redact import Redactor
 
 FACTS: dict[str, Callable[[EventData], str | None]] = {
     RunOpened.NAME: lambda _: "opened",
     RunStatusChanged.NAME: lambda _: None,
     RunSuspended.NAME: lambda _: None,
     RunResumed.NAME: lambda _: None,
+    RunLeaseTaken.NAME: lambda _: None,
     RunSealed.NAME: lambda _: None,
     RunCommitted.NAME: lambda _: "committed",
     ResumeClaimed.NAME: lambda fact: (
@@ -66,8 +69,11 @@ def fact(stream: StreamId, name: str, fields: Mapping[str, Any]) -> Offer:
     return Offer(stream, name, value, raw, FACTS[name](value))
 
 
-def claim(source: Source) -> Offer:
+def claim(source: Source, redactor: Redactor | None = None) -> Offer:
     """Offer a claim to resume a run; each state of a claim is an event of its own."""
     value, _ = read(source, "resume claim")
     validate_resume_claim(value)
-    return fact(run_stream(value["run_id"]), ResumeClaimed.NAME, {"claim": value})
+    made = fact(run_stream(value["run_id"]), ResumeClaimed.NAME, {"claim": value})
+    return redacted(
+        redactor, "resume_claim", made, lambda left: claim(left["claim"]), below=("claim",)
+    )

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import os
-import threading
 from types import TracebackType
-from typing import Any, Self
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, Self
 
-from journal import commit, facts, offers
+from journal import commit, facts, offers, times
 from journal.codec import RecordedEvent
-from journal.errors import CorruptEvent, InvalidRecord, RunConflict, RunNotFound
-from journal.events import (
-    CheckpointTaken,
-    ResumeReleased,
-    RunCommitted,
-    RunOpened,
-    RunSaved,
-    SessionSaved,
-)
-from journal.ids import Version, run_stream
+from journal.errors import LeaseMoved, RunConflict, RunNotFound
+from journal.events import ResumeReleased, RunCommitted, RunSaved, SessionSaved
+from journal.ids import RUN_PREFIX, StreamId, run_stream
+from journal.leases import LEASE_SECONDS, Leases
+from journal.metrics import Meter, Metrics
 from journal.offers import Offer, Source
+from journal.openings import Openings
+from journal.pending import Write
+from journal.progress import Progress, unseen
 from journal.reader import Reader
 from journal.receipt import Receipt
 from journal.records import RUN_RECORD, unwrap
+from journal.redact import Hook, Redactor
 from journal.run import Run
+from journal.run_offers import RunOffers
 from journal.stores import Store, open_store
-from journal.writer import Writer
+from journal.writer import MAX_ATTEMPTS, Writer
+
+if TYPE_CHECKING:
+    from journal.backup import BackupResult
 
 
 class Journal:
@@ -35,28 +36,53 @@ class Journal:
     Open one with `Journal.open`; use it as a context manager or call `close`.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(
+        self, store: Store, *, lease_seconds: float = LEASE_SECONDS, redact: Hook | None = None
+    ) -> None:
         self._store = store
-        self._writer = Writer(store)
-        self._lock = threading.Lock()
-        self._runs: WeakSet[Run] = WeakSet()
+        self.redactor = None if redact is None else Redactor(redact)
+        """Runs the redaction hook, where there is one."""
+        in_memory = store.location == "memory://"
+        # A relative path, and the process may change its directory.
+        self._place = store.location if in_memory else os.path.abspath(store.location)  # noqa: PTH100
+        self.meter = Meter()
+        """Counts what is written; `metrics` gives its numbers."""
+        self._writer = Writer(store, self.meter, times.now)
+        self._leases = Leases(store, self._writer, self.meter, times.now, lease_seconds)
         self.reader = Reader(store)
         """The read side: events and documents, for projections and audits."""
+        self._openings = Openings(self.reader)
 
     @classmethod
-    def open(cls, location: str | os.PathLike[str], *, create: bool = True) -> Self:
+    def open(
+        cls,
+        location: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        durability: str = "full",
+        lease_seconds: float = LEASE_SECONDS,
+        redact: Hook | None = None,
+    ) -> Self:
         """Open a journal, creating it where it is missing.
 
         Args:
             location: a path, `sqlite:///path`, or `memory://`.
             create: False to refuse, with `JournalNotFound`, when there is none; then a file
                 that cannot be written can still be read.
+            durability: `full`: a receipt survives a power cut. `relaxed`: it survives the end
+                of the process, but a power cut may take the last commits, always a clean
+                suffix of the journal.
+            lease_seconds: how long a run stays leased to an owner that gives no sign of life.
+            redact: `hook(value, path, kind) -> value` sees every value before it is recorded
+                and may replace it (see `journal.redact`); it may be called from several
+                threads at once.
 
         Raises:
             JournalNotFound, InvalidLocation, NotAJournal, NewerFormat, GuardsMissing,
             StorageFailed, JournalBusy: see `journal.errors`.
         """
-        return cls(open_store(location, create=create))
+        store = open_store(location, create=create, durability=durability)
+        return cls(store, lease_seconds=lease_seconds, redact=redact)
 
     @property
     def location(self) -> str:
@@ -69,38 +95,47 @@ class Journal:
         *,
         session_id: str | None = None,
         conversation_id: str | None = None,
+        takeover: bool = False,
     ) -> Run:
         """Open a new run for writing, or continue one.
+
+        One owner writes a run at a time: this takes the run's lease. An owner that released
+        the run, whose lease expired, or whose process is gone stands in nobody's way.
 
         Args:
             run_id: unique in this journal.
             session_id: the session it belongs to; needed for a new run.
             conversation_id: the conversation it belongs to, when known.
+            takeover: take the run also from an owner that is alive, whose writes are refused
+                from then on.
 
         Raises:
+            RunIsLeased: another owner is writing the run.
             RunConflict: the run exists in another session or conversation.
             InvalidRecord: an id is empty, or a new run has no session.
         """
-        opening = self._opening(run_id, session_id, conversation_id)
-        if opening:
-            self._writer.write(opening)
-        held = self._opened(run_id)
-        run = Run(
-            self._writer,
+        held = self._leases.take(
             run_id,
-            held["session_id"],
-            held.get("conversation_id") or conversation_id,
+            lambda: self._openings.offer(run_id, session_id, conversation_id),
+            takeover=takeover,
         )
-        with self._lock:
-            self._runs.add(run)
-        return run
+        opened = self._openings.known(run_id)
+        conversation = opened.get("conversation_id") or conversation_id
+        made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
+        return Run(self._writer, self._leases, held, made)
 
     def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
-        """Record a checkpoint, opening its run in the same transaction where it is new."""
-        offer = offers.checkpoint(checkpoint)
+        """Record a checkpoint, opening its run in the same transaction where it is new.
+
+        Like every verb of the journal itself that writes to a run, it needs no lease.
+
+        Raises:
+            RunIsLeased: another owner is writing the run.
+        """
+        offer = offers.checkpoint(checkpoint, redactor=self.redactor)
         taken = offer.value
-        opening = self._opening(taken["run_id"], session_id, taken["conversation_id"])
-        return self._writer.write([*opening, offer])[-1]
+        opening = self._openings.offer(taken["run_id"], session_id, taken["conversation_id"])
+        return self.write_offers([*opening, offer])[-1]
 
     def commit_run_evidence(self, bundle: Source) -> Receipt:
         """Record a run's evidence: all or nothing, the same bundle again is the same.
@@ -108,11 +143,14 @@ class Journal:
         Raises:
             RecordConflict: the run was committed with a different bundle, or one of its
                 items is recorded with different JSON.
+            RunIsLeased: another owner is writing the run.
         """
         value, sha256 = commit.read_bundle(bundle)
         run, _ = unwrap(value["run"], RUN_RECORD)
-        opening = self._opening(run["run_id"], run["session_id"], run["conversation_id"])
-        return commit.write_bundle(self.reader, self._writer, value, sha256, opening)
+        opening = self._openings.offer(run["run_id"], run["session_id"], run["conversation_id"])
+        return commit.write_bundle(
+            self.reader, self, value, sha256, opening, redactor=self.redactor
+        )
 
     def is_committed(self, run_id: str) -> bool:
         """Tell whether the run's evidence was committed."""
@@ -121,30 +159,54 @@ class Journal:
 
     def save_session(self, session: Source) -> Receipt:
         """Record a session record; one equal to the last is the same."""
-        return self._writer.write([offers.session(session)])[0]
+        return self.write_offers([offers.session(session, self.redactor)])[0]
 
     def save_run(self, run: Source) -> Receipt:
-        """Record a run record, opening the run where it is new."""
-        offer = offers.run(run)
+        """Record a run record, opening the run where it is new.
+
+        Raises:
+            RunIsLeased: another owner is writing the run.
+        """
+        offer = offers.run(run, self.redactor)
         value = offer.value
-        opening = self._opening(value["run_id"], value["session_id"], value["conversation_id"])
-        return self._writer.write([*opening, offer])[-1]
+        opening = self._openings.offer(
+            value["run_id"], value["session_id"], value["conversation_id"]
+        )
+        return self.write_offers([*opening, offer])[-1]
+
+    def approval(self, record: Source) -> Receipt:
+        """Record an approval's request or decision, whoever is writing the run."""
+        return self._fact(offers.approval(record, self.redactor))
+
+    def deferred_tool(self, record: Source) -> Receipt:
+        """Record a deferred tool call's request or resolution, whoever is writing the run."""
+        return self._fact(offers.deferred_tool(record, self.redactor))
+
+    def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
+        """Record that somebody set a run's status, whoever is writing the run."""
+        opened = self._openings.known(run_id)
+        return self._fact(
+            RunOffers(run_id, opened["session_id"], None, self.redactor).status(status, reason)
+        )
 
     def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run (`resume claim` of the host's session store)."""
-        offer = facts.claim(claim)
+        offer = facts.claim(claim, self.redactor)
         claimed = offer.value["claim"]
-        held = self._opened(claimed["run_id"])["session_id"]
+        held = self._openings.known(claimed["run_id"])["session_id"]
         if held != claimed["session_id"]:
             raise RunConflict(claimed["run_id"], "session", held, claimed["session_id"])
-        return self._writer.write([offer])[0]
+        return self._fact(offer)
 
     def release_resume(self, run_id: str, claim_id: str) -> Receipt:
         """Record that a claim to resume a run was given back."""
         self._must_know(run_id)
         fields = {"claim_id": offers.check_id(claim_id, "claim id")}
-        offer = facts.fact(run_stream(run_id), ResumeReleased.NAME, fields)
-        return self._writer.write([offer])[0]
+        return self._fact(facts.fact(run_stream(run_id), ResumeReleased.NAME, fields))
+
+    def metrics(self) -> Metrics:
+        """Tell how the writing goes: what waits, what was committed, how long that took."""
+        return self.meter.snapshot()
 
     def session_record(self, session_id: str) -> dict[str, Any] | None:
         """Give the session record saved last, as handed in; None when none was saved.
@@ -166,19 +228,55 @@ class Journal:
         event = self.reader.last_run_event(run_id, (RunSaved.NAME, RunCommitted.NAME))
         return None if event is None else event.data["run"]
 
+    def backup(self, path: str | os.PathLike[str], progress: Progress = unseen) -> BackupResult:
+        """Copy the journal, as it is at this moment, to a file that does not exist yet.
+
+        Writers go on meanwhile. The copy is synced and verified before it gets its name; it
+        holds no lease.
+
+        Raises:
+            TargetExists, DamagedFile, DiskFull, ...: see `journal.backup.back_up`.
+        """
+        from journal.backup import back_up  # noqa: PLC0415 - it needs the engine
+
+        self._store.last_position()  # an error where it is closed, forked or moved
+        return back_up(self._place, path, progress)
+
     def close(self) -> None:
-        """Release every run and close the store; closing twice does nothing."""
+        """Write what waits, release every run and close the store; twice does nothing.
+
+        Raises:
+            NotWritten: some of what waited was refused; each caller has its own error, too.
+        """
         try:
-            with self._lock:
-                runs = list(self._runs)
-            for run in runs:
-                run.release()
+            self._writer.close()
         finally:
-            self._store.close()
+            try:
+                self._leases.close()
+            finally:
+                self.meter.close()
+                self._store.close()
 
     def write_offers(self, made: list[Offer]) -> list[Receipt]:
-        """Write prepared offers in one transaction; for `journal.ingest`."""
-        return self._writer.write(made)
+        """Write prepared offers in one transaction, of runs that no other owner is writing.
+
+        Raises:
+            RunIsLeased: another owner is writing one of the runs.
+        """
+        runs = {offer.stream for offer in made if offer.stream.startswith(RUN_PREFIX)}
+        for _ in range(MAX_ATTEMPTS):
+            fences: dict[StreamId, int] = {}
+            for stream in runs:
+                fences |= self._leases.fence(stream.removeprefix(RUN_PREFIX))
+            try:
+                return self._writer.write(Write(made, fences))
+            except LeaseMoved as moved:
+                refused = moved
+        raise refused
+
+    def held(self, offer: Offer) -> Receipt | None:
+        """Tell the first receipt of an offer that is recorded; for `journal.commit`."""
+        return self._writer.held(offer)
 
     def is_same(self, offer: Offer, event: RecordedEvent) -> bool:
         """Tell whether a recorded event is what is offered; for `journal.ingest`."""
@@ -186,45 +284,16 @@ class Journal:
 
     def opening(self, run_id: str, session_id: str | None) -> list[Offer]:
         """Prepare the events that open a run; empty for one that exists."""
-        return self._opening(run_id, session_id, None)
+        return self._openings.offer(run_id, session_id, None)
 
-    def _opening(
-        self, run_id: str, session_id: str | None, conversation_id: str | None
-    ) -> list[Offer]:
-        offers.check_id(run_id, "run id")
-        for value, what in ((session_id, "session id"), (conversation_id, "conversation id")):
-            if value is not None:
-                offers.check_id(value, what)
-        held = self._held(run_id)
-        if held is not None:
-            for field, offered in (("session", session_id), ("conversation", conversation_id)):
-                was = held.get(f"{field}_id") or self._first(run_id, f"{field}_id")
-                if offered is not None and was is not None and was != offered:
-                    raise RunConflict(run_id, field, was, offered)
-            return []
-        if session_id is None:
-            raise InvalidRecord("run", "$.session_id", f"new run {run_id!r} needs a session id")
-        return facts.opening(run_id, session_id, conversation_id)
-
-    def _first(self, run_id: str, field: str) -> str | None:
-        """Give what the run's first checkpoint says, for a run opened without it."""
-        taken = self.reader.first_run_event(run_id, (CheckpointTaken.NAME,))
-        return None if taken is None else taken.data.get(field)
-
-    def _opened(self, run_id: str) -> dict[str, Any]:
-        held = self._held(offers.check_id(run_id, "run id"))
-        if held is None:
-            raise RunNotFound(run_id)
-        return held
-
-    def _held(self, run_id: str) -> dict[str, Any] | None:
-        """Give what a run was opened with; None for an unknown run."""
-        if not self.reader.has_run(run_id):
-            return None
-        first = self.reader.event(run_stream(run_id), Version(1))
-        if first is None or first.name != RunOpened.NAME:
-            raise CorruptEvent(run_stream(run_id), 1, "missing, or not the opening of a run")
-        return first.data
+    def _fact(self, offer: Offer) -> Receipt:
+        """Write what an operator or another run says; it needs no lease."""
+        run_id = offer.stream.removeprefix(RUN_PREFIX)
+        opened = self._openings.known(run_id)
+        session_id = offer.value.get("session_id", opened["session_id"])
+        if session_id != opened["session_id"]:
+            raise RunConflict(run_id, "session", opened["session_id"], session_id)
+        return self._writer.write(Write([offer]))[0]
 
     def _must_know(self, run_id: str) -> None:
         offers.check_id(run_id, "run id")

@@ -14,8 +14,10 @@ from journal.events import (
     EventData,
     ResumeClaimed,
     RunCommitted,
+    RunLeaseTaken,
     RunOpened,
     RunStatusChanged,
+    RunSuspended,
     SessionRunAdded,
 )
 from journal.facts import FACTS, fact
@@ -24,6 +26,7 @@ from journal.journal import Journal
 from journal.json_door import accept
 from journal.offers import Offer
 from journal.records import validate_resume_claim, validate_run
+from journal.redact import MAX_PATH, MAX_PATHS, Redactor
 from journal.times import parse_time
 
 Line = dict[str, Any]
@@ -33,7 +36,11 @@ WRAPPED = offers.WRAPPED + 1
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
-_KEEPING = ("type", "recorded_at", "version")
+_KEEPING = ("type", "recorded_at", "version", "redacted")
+
+
+MOST_PATHS = 2 * MAX_PATHS
+"""Paths that a line may tell as redacted: a run's commit has two redacted parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +91,26 @@ def parse_line(raw: bytes) -> Line:
     for key in line:
         if key not in (*_KEEPING, *shape.ids, *shape.optional, shape.body):
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "not a member of this line")
+    _check_redacted(line)
     for key in (*shape.ids, *shape.optional):
         if key in shape.ids or line.get(key) is not None:
             offers.check_id(line[key], key)
     return line
+
+
+def _check_redacted(line: Line) -> None:
+    """Check what another journal tells of what it redacted."""
+    paths = line.get("redacted")
+    if paths is None:
+        return
+    what = f"{line['type']} line"
+    if line["type"] == "run_evidence":
+        raise InvalidRecord(what, "$.redacted", "not a member of this line")
+    if type(paths) is not list or len(paths) > MOST_PATHS:
+        raise InvalidRecord(what, "$.redacted", f"not a list of at most {MOST_PATHS} paths")
+    for at, path in enumerate(paths):
+        if type(path) is not str or not path.startswith("$") or len(path) > MAX_PATH:
+            raise InvalidRecord(what, f"$.redacted[{at}]", "not a path such as $.event.call")
 
 
 def offers_of(journal: Journal, line: Line, *, ahead: int = 0) -> list[Offer]:
@@ -105,14 +128,17 @@ def offers_of(journal: Journal, line: Line, *, ahead: int = 0) -> list[Offer]:
         InvalidRecord: the record is wrong, or its version leaves a gap.
         RecordConflict: the journal holds something else at its version.
     """
-    made = _made(journal, line) if not ahead else [_last(line)]
+    redactor = journal.redactor
+    if line.get("redacted"):
+        redactor = (redactor or Redactor(None)).knowing(line["redacted"])
+    made = _made(journal, line, redactor) if not ahead else [_last(line, redactor)]
     recorded_at = _recorded_at(line)
     made = [offers.imported(offer, recorded_at) for offer in made]
     return [] if _is_there(journal, line, made, ahead) else made
 
 
-def _made(journal: Journal, line: Line) -> list[Offer]:
-    offer = _last(line)
+def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer]:
+    offer = _last(line, redactor)
     if offer.stream.startswith(SESSION_PREFIX):
         return [offer]
     if offer.name == RunOpened.NAME:
@@ -126,12 +152,27 @@ def _opened(journal: Journal, offer: Offer) -> list[Offer]:
     return [offer, *opening[1:]] if opening else [offer]
 
 
-def _last(line: Line) -> Offer:
-    return _BUILDERS[line["type"]](line)
+def _last(line: Line, redactor: Redactor | None) -> Offer:
+    return _BUILDERS[line["type"]](line, redactor)
 
 
 def _owner(line: Line) -> tuple[str, str | None]:
     return line["session_id"], line.get("run_id")
+
+
+def _redacted_fact(line: Line, redactor: Redactor | None) -> Offer:
+    """Make an event line's offer; the hook sees the parts that are a host's."""
+    offer = _fact(line)
+    if redactor is None:
+        return offer
+    value, told = offer.value, list(redactor.known)
+    for kind, below in _HOSTS_PARTS.get(offer.name, ()):
+        value, paths = redactor.redact(value, kind, below)
+        # Two parts of one event are told apart as in the bundle they came in.
+        inside = ".run" if below == ("run",) else ""
+        told += [f"${inside}{path[1:]}" for path in paths if path not in redactor.known]
+    with redactor.blamed("event"):
+        return offers.marked(_fact({**line, "data": value}), sorted(set(told)))
 
 
 def _fact(line: Line) -> Offer:
@@ -144,26 +185,37 @@ def _fact(line: Line) -> Offer:
         offer = fact(run_stream(line["run_id"]), name, data)
     except InvalidRecord as error:
         raise replace(error, path="$.data" + error.path[1:]) from error
-    if "imported" in offer.value:
-        raise InvalidRecord("event line", "$.data.imported", "not a member of a travelling event")
+    for key in ("imported", "redacted"):
+        if key in offer.value:
+            raise InvalidRecord("event line", f"$.data.{key}", "not a member of a travelling event")
     named = _check_fact(name, offer.value)
     if named not in (None, line["run_id"]):
         raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
     return offer
 
 
-_BUILDERS: dict[str, Callable[[Line], Offer]] = {
-    "session": lambda line: offers.session(line["session"]),
-    "run": lambda line: offers.run(line["run"]),
-    "stream_record": lambda line: offers.record(line["run_id"], line["record"]),
-    "checkpoint": lambda line: offers.checkpoint(line["checkpoint"]),
-    "context_state": lambda line: offers.context(*_owner(line), line["state"]),
-    "environment_state": lambda line: offers.environment(*_owner(line), line["state"]),
-    "approval": lambda line: offers.approval(line["record"]),
-    "deferred_tool": lambda line: offers.deferred_tool(line["record"]),
-    "stream_cursor": lambda line: offers.stream_cursor(line["run_id"], line["cursor"]),
-    "event": _fact,
+_BUILDERS: dict[str, Callable[[Line, Redactor | None], Offer]] = {
+    "session": lambda line, hook: offers.session(line["session"], hook),
+    "run": lambda line, hook: offers.run(line["run"], hook),
+    "stream_record": lambda line, hook: offers.record(line["run_id"], line["record"], hook),
+    "checkpoint": lambda line, hook: offers.checkpoint(line["checkpoint"], redactor=hook),
+    "context_state": lambda line, hook: offers.context(*_owner(line), line["state"], redactor=hook),
+    "environment_state": lambda line, hook: offers.environment(
+        *_owner(line), line["state"], redactor=hook
+    ),
+    "approval": lambda line, hook: offers.approval(line["record"], hook),
+    "deferred_tool": lambda line, hook: offers.deferred_tool(line["record"], hook),
+    "stream_cursor": lambda line, hook: offers.stream_cursor(line["run_id"], line["cursor"], hook),
+    "event": _redacted_fact,
 }
+
+_HOSTS_PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    ResumeClaimed.NAME: (("resume_claim", ("claim",)),),
+    RunCommitted.NAME: (("run", ("run",)), ("run_evidence", ("rest",))),
+    RunStatusChanged.NAME: (("event", ()),),
+    RunSuspended.NAME: (("event", ()),),
+}
+"""By name, what in an event line the hook is shown: the kind, and the keys that lead there."""
 
 
 def _check_fact(name: str, data: EventData) -> str | None:
@@ -183,6 +235,8 @@ def _check_fact(name: str, data: EventData) -> str | None:
         return str(data["claim"]["run_id"])
     if name == RunStatusChanged.NAME:
         offers.check_status(data["status"])
+    if name == RunLeaseTaken.NAME and not 0 < data["generation"] < 2**63:
+        raise InvalidRecord("event line", "$.data.generation", "not a generation, 1 or more")
     return None
 
 

@@ -52,8 +52,10 @@ class Reader:
             CorruptEvent: a row no longer decodes.
         """
         stream = run_stream(run_id)
-        if not self._store.head(stream):
+        head = self._store.head(stream)
+        if not head:
             raise RunNotFound(run_id)
+        upto = head if upto is None else min(upto, head)
         yield from self._stream(stream, after=after, upto=upto, names=names)
 
     def session_events(self, session_id: str) -> Iterator[RecordedEvent]:
@@ -63,28 +65,29 @@ class Reader:
             SessionNotFound: no event of this session was ever recorded.
         """
         stream = session_stream(session_id)
-        if not self._store.head(stream):
+        head = self._store.head(stream)
+        if not head:
             raise SessionNotFound(session_id)
-        yield from self._stream(stream, after=Version(0), upto=None, names=None)
+        yield from self._stream(stream, after=Version(0), upto=head, names=None)
 
     def _stream(
         self,
         stream: StreamId,
         *,
         after: Version,
-        upto: Version | None,
+        upto: Version,
         names: Collection[str] | None,
     ) -> Iterator[RecordedEvent]:
-        while True:
+        while after < upto:
             page = self._store.read_stream(stream, after=after, upto=upto, names=names, limit=PAGE)
+            if not page:
+                return
             for stored in page:
                 if names is None and stored.version != after + 1:
                     reason = f"missing: version {stored.version} follows {after}"
                     raise CorruptEvent(stream, after + 1, reason)
                 after = stored.version
                 yield decode(stored)
-            if len(page) < PAGE:
-                return
 
     def first_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the run's first event, by version, of one of these stored names."""
@@ -145,9 +148,11 @@ class Reader:
     def _names(self, prefix: str) -> Iterator[StreamId]:
         before: Position | None = None
         while page := self._store.streams(prefix=prefix, before=before, limit=PAGE):
-            for name, _ in page:
+            for name, key in page:
+                if before is not None and key >= before:
+                    raise CorruptEvent(name, 1, "the list of streams is not in order")
                 yield name
-            before = page[-1][1]
+                before = key
 
     def document(self, event: RecordedEvent, walk: Walk | None = None) -> JSON:
         """Rebuild the checkpoint or exported state that an event holds, as it was handed in.

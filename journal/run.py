@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from journal.errors import JournalClosed
+from journal.errors import JournalClosed, LeaseMoved, StaleWriter
 from journal.ids import run_stream
+from journal.leases import Held, Leases
 from journal.offers import Offer, Source
+from journal.pending import Write
 from journal.receipt import Receipt
 from journal.run_offers import RunOffers
 from journal.writer import Writer
@@ -19,18 +21,24 @@ class Run:
 
     Every verb returns when what it was given is durable. Offering the same thing again is
     safe: the first receipt comes back, with `repeated` true. Offering something else under
-    the same sequence or id raises `RecordConflict` and changes nothing.
+    the same sequence or id raises `RecordConflict` and changes nothing. When another owner
+    took the run over, every verb raises `StaleWriter`.
 
     Use it as a context manager, or call `release` when the run ends or waits.
     """
 
-    def __init__(
-        self, writer: Writer, run_id: str, session_id: str, conversation_id: str | None
-    ) -> None:
+    def __init__(self, writer: Writer, leases: Leases, held: Held, run_offers: RunOffers) -> None:
         self._writer = writer
+        self._leases = leases
+        self._held = held
         self._released = False
-        self.offers = RunOffers(run_id, session_id, conversation_id)
+        self.offers = run_offers
         """What each verb offers; for writers of other kinds on the same run."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the lease this run is written under."""
+        return self._held.lease.generation
 
     @property
     def run_id(self) -> str:
@@ -107,14 +115,51 @@ class Run:
 
     def release(self) -> None:
         """Give the run back; its verbs raise `JournalClosed` afterwards."""
+        if self._released:
+            return
         self._released = True
+        self.offers.memory.forget()
         self._writer.forget(run_stream(self.run_id))
+        self._leases.release(self._held)
 
     def write(self, made: list[Offer]) -> list[Receipt]:
-        """Write prepared offers of this run in one transaction; a receipt each, in order."""
+        """Write prepared offers of this run in one transaction; a receipt each, in order.
+
+        Raises:
+            StaleWriter: another owner took the run over; nothing was written.
+        """
+        if not made:
+            return []
+        write = self._request(made)
+        try:
+            return self._writer.write(write)
+        except LeaseMoved as moved:
+            raise self._stale(moved) from None
+
+    async def write_soon(self, made: list[Offer], *, lingers: bool = False) -> list[Receipt]:
+        """Write from a task of an event loop; see `write`.
+
+        Args:
+            lingers: it may wait up to 50 ms for other writes to share a transaction.
+        """
+        if not made:
+            return []
+        write = self._request(made, lingers=lingers)
+        try:
+            return await self._writer.write_soon(write)
+        except LeaseMoved as moved:
+            raise self._stale(moved) from None
+
+    def _request(self, made: list[Offer], *, lingers: bool = False) -> Write:
+        """Ask for offers to be written under this run's lease, renewing it where that is due."""
         if self._released:
             raise JournalClosed(f"run {self.run_id!r}")
-        return self._writer.write(made) if made else []
+        lease = self._held.lease
+        renewal = self._leases.renewal(self._held)
+        return Write(made, {lease.stream: lease.generation}, renewal, lingers=lingers)
+
+    def _stale(self, moved: LeaseMoved) -> StaleWriter:
+        return StaleWriter(self.run_id, moved.expected, moved.found)
 
     def __enter__(self) -> Self:
         return self

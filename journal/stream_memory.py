@@ -6,7 +6,9 @@ It is a cache: everything in it can be read again, and is whenever a write was r
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from journal.codec import decode
 from journal.documents import Documents, Tip
@@ -51,6 +53,33 @@ class Batch:
     tips: dict[tuple[StreamId, str], Tip] = field(default_factory=dict)
     sessions: dict[StreamId, str] = field(default_factory=dict)
 
+    def mark(self, streams: Collection[StreamId]) -> Mark:
+        """Note what stands here of some streams, for `restore`."""
+        return [
+            (stream, self.heads.get(stream), {c: self.tips.get((stream, c)) for c in CHAINS})
+            for stream in streams
+        ]
+
+    def restore(self, mark: Mark) -> None:
+        """Undo what was done to the marked streams since."""
+        for stream, head, tips in mark:
+            _put(self.heads, stream, head)
+            for chain, tip in tips.items():
+                _put(self.tips, (stream, chain), tip)
+
+
+Mark: TypeAlias = list[tuple[StreamId, Version | None, dict[str, Tip | None]]]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _put(into: dict[K, V], key: K, value: V | None) -> None:
+    if value is None:
+        into.pop(key, None)
+    else:
+        into[key] = value
+
 
 class StreamMemory:
     """Remembers streams, the longest unused going first; not safe for threads by itself."""
@@ -77,8 +106,14 @@ class StreamMemory:
             self._streams.move_to_end(stream)
         return state
 
-    def make_room(self) -> None:
-        """Forget the longest unused streams, but never the one written to last."""
+    def make_room(self, *, grown: bool) -> None:
+        """Forget the longest unused streams, but never the one written to last.
+
+        Args:
+            grown: documents were added since the last time.
+        """
+        if not grown and len(self._streams) <= MAX_STREAMS:
+            return
         held = self.size()
         while len(self._streams) > 1 and (
             held > MAX_DOCUMENT_BYTES or len(self._streams) > MAX_STREAMS

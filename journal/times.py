@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -11,6 +12,11 @@ EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 """The first microsecond of the year 1."""
 LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 """The last microsecond of the year 9999."""
+
+
+def now() -> int:
+    """Tell the time by the system's clock, in microseconds since the epoch."""
+    return time.time_ns() // 1000
 
 
 def format_time(microseconds: int) -> str:

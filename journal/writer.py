@@ -2,89 +2,90 @@
 
 A write is tried at once, on the assumption that nobody else wrote to the stream and that
 nothing is a repeat. Only when the store refuses is the stream read again, repeats are
-recognized, and what is new is tried again.
+recognized, and what is new is tried again. Each write of a group succeeds or fails alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
-from journal.codec import RecordedEvent, decode
-from journal.compare import first_difference, same_cursor, same_opening, same_record
-from journal.documents import Documents, Tip, next_fields
+from journal.codec import RecordedEvent
 from journal.errors import (
-    BatchConflict,
-    BrokenBase,
-    CorruptEvent,
+    DamagedFile,
+    FileMoved,
+    JournalBusy,
+    JournalClosed,
     JournalForked,
-    RecordConflict,
-    RunConflict,
+    LeaseMoved,
+    NotAJournal,
+    ReadOnly,
     VersionConflict,
 )
-from journal.events import (
-    CursorSaved,
-    EventData,
-    RunCommitted,
-    RunOpened,
-    StreamRecorded,
-)
-from journal.ids import StreamId, Version
-from journal.json_door import JSON, canonical, dumps, equal
+from journal.group import Group
+from journal.ids import StreamId
+from journal.metrics import Meter
 from journal.offers import Offer
+from journal.pending import Write
 from journal.receipt import Receipt
-from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
-from journal.stream_memory import Batch, StreamMemory
+from journal.repeats import Repeats, digest_of, fill_in, receipt_of
+from journal.stores.interface import Store, StoredEvent
+from journal.stream_memory import StreamMemory
+from journal.write_queue import WriteQueue
 
 MAX_ATTEMPTS = 50
 """Times a write is decided again because another writer was there first."""
 
 
+_NOBODYS = (JournalBusy, JournalClosed, FileMoved, ReadOnly, DamagedFile, NotAJournal)
+"""Errors that no single write of a group can cause: they are everybody's."""
+
+
 class Writer:
-    """Writes offers to one store, one batch at a time."""
+    """Writes offers to one store, the offers of one call all or none."""
 
-    def __init__(self, store: Store, clock: Callable[[], int] | None = None) -> None:
+    def __init__(self, store: Store, meter: Meter, clock: Callable[[], int]) -> None:
         self._store = store
-        self._documents = Documents(store)
-        self._clock = clock or (lambda: time.time_ns() // 1000)
+        self._meter = meter
+        self._clock = clock
         self._process = os.getpid()
-        self._lock = threading.RLock()
         self._memory = StreamMemory(store)
+        self._guard = threading.RLock()
+        """Held by whoever uses the memory of streams."""
+        self._repeats = Repeats(store, self._memory)
+        self._queue = WriteQueue(store.location, self._commit, meter)
 
-    def write(self, offers: Sequence[Offer]) -> list[Receipt]:
-        """Write all offers or none, in order, in one transaction.
+    def write(self, write: Write) -> list[Receipt]:
+        """Write all offers of a call or none; returns when they are durable.
 
         Returns:
-            A receipt an offer; for a repeat the first one's.
+            A receipt an offer, in order; for a repeat the first one's.
 
         Raises:
             RecordConflict: an identity is held with different JSON; nothing was written.
+            LeaseMoved: a fence does not hold; nothing was written.
             VersionConflict: other writers were first every time.
+            JournalClosed: the writer was closed.
         """
         self._must_be_ours()
-        with self._lock:
-            receipts: dict[int, Receipt] = {}
-            same: dict[int, int] = {}
-            for _ in range(MAX_ATTEMPTS):
-                self._settle_last(offers, receipts)
-                new = [at for at in range(len(offers)) if at not in receipts and at not in same]
-                if not new:
-                    break
-                try:
-                    self._append(offers, new, receipts)
-                    break
-                except VersionConflict as error:
-                    refused = error
-                    self._settle_held(offers, new, receipts, same)
-            else:
-                raise refused
-            for at, earlier in same.items():
-                receipts[at] = replace(receipts[earlier], repeated=True)
-            return [receipts[at] for at in range(len(offers))]
+        return self._queue.write(write)
+
+    async def write_soon(self, write: Write) -> list[Receipt]:
+        """Write from a task of an event loop; see `write`.
+
+        When the task is cancelled, what it wrote is either there as a whole or not at all.
+        """
+        self._must_be_ours()
+        future = self._queue.submit(write, asyncio.get_running_loop())
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._queue.withdraw(write)
+            raise
 
     def held(self, offer: Offer) -> Receipt | None:
         """Tell the first receipt of an offer that is already recorded, None for a new one.
@@ -92,161 +93,172 @@ class Writer:
         Raises:
             RecordConflict: its identity is held with different JSON.
         """
-        if offer.identity is None:
-            return None
-        stored = self._store.find(offer.stream, offer.identity)
-        if stored is None:
-            return None
-        self._must_be_same(offer, decode(stored))
-        return _receipt(stored, repeated=True)
+        return self._repeats.held(offer)
 
     def is_same(self, offer: Offer, event: RecordedEvent) -> bool:
         """Tell whether a recorded event is what is offered."""
-        return self._is_same(offer, event, self._value(event))
-
-    def _must_be_ours(self) -> None:
-        # Before the lock: another thread may have held it when the process was forked.
-        if os.getpid() != self._process:
-            raise JournalForked(self._store.location, self._process)
+        return self._repeats.is_same(offer, event)
 
     def forget(self, stream: StreamId) -> None:
         """Drop what is remembered of a stream; in a forked process there is nothing."""
         if os.getpid() != self._process:
             return
-        with self._lock:
+        with self._guard:
             self._memory.forget(stream)
 
-    def _append(self, offers: Sequence[Offer], new: list[int], into: dict[int, Receipt]) -> None:
-        batch = Batch()
-        events = [self._event(offers[at], batch) for at in new]
+    def close(self) -> None:
+        """Write what waits, then take nothing any more.
+
+        Raises:
+            NotWritten: some of what waited was refused.
+        """
+        if os.getpid() == self._process:
+            self._queue.close()
+
+    def _must_be_ours(self) -> None:
+        # Before any lock: another thread may have held it when the process was forked.
+        if os.getpid() != self._process:
+            raise JournalForked(self._store.location, self._process)
+
+    def _commit(self, writes: list[Write]) -> list[Write]:
+        """Settle the writes of a group, in order.
+
+        Returns:
+            Those that must wait until the failure of an earlier write of the same stream
+            was told, in order.
+        """
+        held_back: list[Write] = []
+        failed: set[StreamId] = set()
+        todo = writes
+        with self._guard:
+            while todo:
+                todo = self._round(todo, failed, held_back)
+        return held_back
+
+    def _round(
+        self, writes: list[Write], failed: set[StreamId], held_back: list[Write]
+    ) -> list[Write]:
+        """Store as many writes as one transaction can hold; gives what is left to do."""
+        group = Group(self._memory)
+        later: list[Write] = []
+        kept: set[StreamId] = set()
+        for write in writes:
+            if not failed.isdisjoint(write.streams):
+                held_back.append(write)
+                failed |= write.streams
+            elif not kept.isdisjoint(write.streams) or not group.takes(write):
+                later.append(write)
+                kept |= write.streams
+            else:
+                self._plan(write, group)
+                if write.error is not None:
+                    failed |= write.streams
+        if not group.events or self._store_group(group):
+            return later
+        for write in group.writes:
+            if write.error is not None:
+                failed |= write.streams
+        return [write for write in group.writes if not write.settled] + later
+
+    def _plan(self, write: Write, group: Group) -> None:
         try:
-            stored = self._store.append(events, now=self._clock())
-        except BaseException:
-            # Whatever went wrong, the streams are read again before the next write.
-            for stream in batch.heads:
-                self._memory.forget(stream)
-            raise
-        for stream, version in batch.heads.items():
-            self._memory.state(stream).head = version
-        for (stream, chain), tip in batch.tips.items():
-            self._memory.state(stream).tips[chain] = tip
-        for at, event in zip(new, stored, strict=True):
-            into[at] = _receipt(event)
-            if offers[at].last_of:
-                digest = _digest(offers[at].value)
-                self._memory.state(event.stream).lasts[event.name] = event.version, digest
-        self._memory.make_room()
+            if write.attempts:
+                self._repeats.settle_held(write)
+            self._repeats.settle_last(write)
+            if len(write.receipts) + len(write.repeats) < len(write.offers):
+                group.add(write)
+            else:
+                self._done(write)
+        except Exception as error:  # noqa: BLE001 - it is the caller's
+            self._fail(write, error)
 
-    def _event(self, offer: Offer, batch: Batch) -> NewEvent:
-        stream = offer.stream
-        head = batch.heads.get(stream)
-        version = Version((self._memory.state(stream).head if head is None else head) + 1)
-        batch.heads[stream] = version
-        if offer.name == RunOpened.NAME:
-            batch.sessions[stream] = offer.value["session_id"]
-        data = offer.data or self._difference(offer, version, batch)
-        return NewEvent(stream, version, offer.name, data, offer.identity)
-
-    def _difference(self, offer: Offer, version: Version, batch: Batch) -> bytes:
-        chain = str(offer.chain)
-        key = (offer.stream, chain)
-        base = batch.tips.get(key) or self._memory.tip(offer.stream, chain, batch)
-        held = next_fields(base, offer.stream, offer.value, offer.size)
-        batch.tips[key] = Tip(
-            offer.stream,
-            version,
-            offer.value,
-            offer.size,
-            held["chain_bytes"],
-            held["chain_runs"],
-        )
-        fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
-        return dumps(fields | held)
-
-    def _settle_last(self, offers: Sequence[Offer], receipts: dict[int, Receipt]) -> None:
-        """Recognize exported states and saved records equal to the stream's last one."""
-        for at, offer in enumerate(offers):
-            if not offer.last_of or at in receipts:
-                continue
-            last = self._last(offer)
-            if last is not None:
-                receipts[at] = _receipt(last, repeated=True)
-
-    def _last(self, offer: Offer) -> StoredEvent | None:
-        """Give the stream's last event of the offer's names when it is the same."""
+    def _store_group(self, group: Group) -> bool:
+        """Store a group and settle its writes; False when the store refused it."""
+        began = time.monotonic()
         try:
-            page = self._store.read_stream(
-                offer.stream, names=offer.last_of, newest_first=True, limit=1
+            stored = self._store.append(
+                group.events, now=self._clock(), fences=group.fences, leases=group.leases
             )
-            if not page or page[0].name != offer.name:
-                return None
-            version, digest = self._memory.state(offer.stream).lasts.get(offer.name, (0, b""))
-            if version != page[0].version:
-                digest = _digest(self._value(decode(page[0])))
-        except (BrokenBase, CorruptEvent):
-            return None
-        return page[0] if digest == _digest(offer.value) else None
+        except Exception as error:  # noqa: BLE001 - it is the callers'
+            self._forget(group)
+            self._refused(group.writes, error)
+            return False
+        self._learn(group, stored)
+        ended = time.monotonic()
+        self._meter.committed(
+            len(group.writes),
+            len(stored),
+            group.size,
+            ended - began,
+            waited=ended - group.writes[0].queued_at,
+        )
+        return True
 
-    def _settle_held(
-        self,
-        offers: Sequence[Offer],
-        new: list[int],
-        receipts: dict[int, Receipt],
-        same: dict[int, int],
-    ) -> None:
-        """Find which offers are repeats, of recorded events or within the batch."""
-        first: dict[tuple[StreamId, Identity], int] = {}
-        for at in new:
-            offer = offers[at]
-            held = self.held(offer)
-            if held is not None:
-                receipts[at] = held
-            elif offer.identity is not None:
-                earlier = first.setdefault((offer.stream, offer.identity), at)
-                if earlier != at:
-                    same[at] = earlier
-                    held_value = offers[earlier].value
-                    if not _same(offer.name, held_value, offer.value):
-                        path, was, now = first_difference(held_value, offer.value)
-                        raise BatchConflict(offer.what, path, was, now)
+    def _refused(self, writes: list[Write], error: Exception) -> None:
+        """Fail the writes whose fault it is that the store refused a group."""
+        if isinstance(error, LeaseMoved):
+            for write in writes:
+                if write.fences.get(StreamId(error.stream)) == error.expected:
+                    self._fail(write, replace(error))
+        elif isinstance(error, VersionConflict):
+            for write in writes:
+                write.attempts += error.stream in write.streams
+                if write.attempts > MAX_ATTEMPTS:
+                    self._fail(write, replace(error))
+        elif isinstance(error, _NOBODYS):
+            for write in writes:
+                self._fail(write, replace(error))
+        else:
+            self._one_by_one(writes, error)
 
-    def _must_be_same(self, offer: Offer, event: RecordedEvent) -> None:
-        held = self._value(event)
-        if self._is_same(offer, event, held):
+    def _one_by_one(self, writes: list[Write], error: Exception) -> None:
+        """Find the one that fails: each gets a transaction of its own, in order."""
+        if len(writes) == 1:
+            self._fail(writes[0], error)
             return
-        path, was, now = first_difference(held, offer.value)
-        run_id = event.run_id or str(event.session_id)
-        if offer.name == event.name == RunOpened.NAME:
-            raise RunConflict(run_id, path.removeprefix("$.").removesuffix("_id"), was, now)
-        raise RecordConflict(run_id, offer.what, event.version, path, was, now)
+        failed: set[StreamId] = set()
+        for write in writes:
+            if failed.isdisjoint(write.streams):
+                todo = [write]
+                while todo:
+                    todo = self._round(todo, set(), [])
+            if write.error is not None:
+                failed |= write.streams
 
-    @staticmethod
-    def _is_same(offer: Offer, event: RecordedEvent, held: JSON) -> bool:
-        return event.name == offer.name and _same(offer.name, held, offer.value)
+    def _learn(self, group: Group, stored: Sequence[StoredEvent]) -> None:
+        """Settle what was stored, and remember the new ends of the streams."""
+        for stream, version in group.batch.heads.items():
+            self._memory.state(stream).head = version
+        for (stream, chain), tip in group.batch.tips.items():
+            self._memory.state(stream).tips[chain] = tip
+        events = iter(stored)
+        for write in group.writes:
+            for at, _ in write.planned:
+                self._note(write, at, next(events))
+            self._done(write)
+        self._memory.make_room(grown=bool(group.batch.tips))
 
-    def _value(self, event: RecordedEvent) -> JSON:
-        """Give back what the host handed in for an event."""
-        if "delta" in event.data:
-            return self._documents.rebuild(event)
-        for key in ("record", "run", "cursor"):
-            if key in event.data and event.name != RunCommitted.NAME:
-                return event.data[key]
-        return {key: value for key, value in event.data.items() if key != "imported"}
+    def _note(self, write: Write, at: int, event: StoredEvent) -> None:
+        write.receipts[at] = receipt_of(event)
+        offer = write.offers[at]
+        if offer.last_of:
+            digest = digest_of(offer.value)
+            self._memory.state(event.stream).lasts[event.name] = event.version, digest
 
+    def _forget(self, group: Group) -> None:
+        """Read the group's streams again before the next write, whatever went wrong."""
+        for stream in group.batch.heads:
+            self._memory.forget(stream)
+        for write in group.writes:
+            write.planned = []
 
-def _same(name: str, held: JSON, offered: JSON) -> bool:
-    if name == StreamRecorded.NAME:
-        return same_record(held, offered)
-    if name == RunOpened.NAME:
-        return same_opening(held, offered)
-    if name == CursorSaved.NAME:
-        return same_cursor(held, offered)
-    return equal(held, offered)
+    def _done(self, write: Write) -> None:
+        if len(write.planned) < len(write.offers):
+            fill_in(write)
+            self._meter.repeated(len(write.offers) - len(write.planned))
+        write.settle()
 
-
-def _digest(value: JSON) -> bytes:
-    return blake2b(canonical(value), digest_size=16).digest()
-
-
-def _receipt(event: StoredEvent, *, repeated: bool = False) -> Receipt:
-    return Receipt(event.version, event.position, event.recorded_at, repeated)
+    def _fail(self, write: Write, error: Exception) -> None:
+        write.error = error
+        self._meter.failed(1)
+        write.settle()

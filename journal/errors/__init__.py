@@ -5,6 +5,7 @@
     |   +-- JournalBusy
     |   +-- RunIsLeased
     |   +-- DiskFull
+    |   +-- CommitInterrupted
     +-- ReadAgain                somebody else was there first: re-read, decide again
     |   +-- Conflict
     |   |   +-- RecordConflict
@@ -17,10 +18,12 @@
     |   +-- InvalidJSON
     |   +-- InvalidRecord
     |   +-- InvalidEnvelope
+    |   +-- RedactionFailed
     |   +-- InvalidLine
     |   +-- InvalidCursor
     |   +-- CursorOutOfRange
     |   +-- InvalidLocation
+    |   +-- TargetExists
     |   +-- UnknownEvent
     |   +-- NotFound
     |       +-- RunNotFound
@@ -66,8 +69,10 @@ from journal.errors.fix_input import (
     InvalidRecord,
     JournalNotFound,
     NotFound,
+    RedactionFailed,
     RunNotFound,
     SessionNotFound,
+    TargetExists,
     UnknownEvent,
 )
 from journal.errors.read_again import (
@@ -80,6 +85,7 @@ from journal.errors.read_again import (
     VersionConflict,
 )
 from journal.errors.retry import (
+    CommitInterrupted,
     DiskFull,
     JournalBusy,
     RunIsLeased,
@@ -106,6 +112,7 @@ __all__ = [
     "BatchConflict",
     "BrokenBase",
     "CheckpointNotFound",
+    "CommitInterrupted",
     "Conflict",
     "CorruptEvent",
     "CursorOutOfRange",
@@ -134,6 +141,7 @@ __all__ = [
     "ReadAgain",
     "ReadOnly",
     "RecordConflict",
+    "RedactionFailed",
     "RetryUnchanged",
     "RunConflict",
     "RunIsLeased",
@@ -142,6 +150,7 @@ __all__ = [
     "StaleWriter",
     "Stop",
     "StorageFailed",
+    "TargetExists",
     "UnknownEvent",
     "VersionConflict",
     "brief",

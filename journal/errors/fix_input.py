@@ -48,6 +48,21 @@ class InvalidEnvelope(FixInput):
 
 
 @dataclass(eq=False)
+class RedactionFailed(FixInput):
+    """The journal's redaction hook failed, or what it left is refused."""
+
+    kind: str
+    path: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do; never what the hook was given."""
+        what = self.kind.replace("_", " ")
+        return f"the redaction hook failed on a {what} at {self.path}: {self.reason}"
+
+
+@dataclass(eq=False)
 class InvalidLine(FixInput):
     """An interchange line that cannot be ingested."""
 
@@ -105,6 +120,21 @@ class InvalidLocation(FixInput):
     def message(self) -> str:
         """One line: what failed, why, what to do."""
         return f"cannot use {self.location!r} as a journal: {self.reason}"
+
+
+@dataclass(eq=False)
+class TargetExists(FixInput):
+    """A backup was to be written where something is already."""
+
+    target: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"{self.target} exists already, and a backup overwrites nothing; name another file, "
+            "or move that one away"
+        )
 
 
 @dataclass(eq=False)

@@ -57,3 +57,19 @@ class DiskFull(RetryUnchanged):
             f"cannot {self.operation} {self.location}: {self.reason}; nothing was written, make "
             "room and try again"
         )
+
+
+@dataclass(eq=False)
+class CommitInterrupted(RetryUnchanged):
+    """The commit that this call shared with others was broken off in another caller's thread."""
+
+    location: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"a commit to {self.location} was broken off ({self.reason}); what was asked for is "
+            "written or not, asking again tells"
+        )

@@ -155,7 +155,10 @@ class ReadOnly(Stop):
     @property
     def message(self) -> str:
         """One line: what failed, why, what to do."""
-        return f"cannot {self.operation} {self.location}: {self.reason}; it can only be read"
+        return (
+            f"cannot {self.operation} {self.location}: {self.reason}; make it writable, or only "
+            "read it"
+        )
 
 
 @dataclass(eq=False)

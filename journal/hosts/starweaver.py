@@ -25,6 +25,7 @@ from journal.codec import RecordedEvent
 from journal.errors import RunNotFound, SessionNotFound
 from journal.events import CheckpointTaken
 from journal.journal import Journal
+from journal.pending import may_linger
 from journal.records import RUN_RECORD, unwrap
 from journal.run import Run
 from journal.times import format_time
@@ -41,8 +42,8 @@ except ImportError as missing:
 SETTLE_SECONDS = 0.1
 """How long the runtime's threads get to finish before the event loop closes."""
 
-_open_runs: WeakValueDictionary[str, Run] = WeakValueDictionary()
-"""Runs that a store of this process is writing, by run id: how `record` finds its journal."""
+_writing: WeakValueDictionary[str, JournalSessionStore] = WeakValueDictionary()
+"""Stores of this process by the ids of runs they write: how `record` finds its journal."""
 
 
 class JournalSessionStore:
@@ -51,6 +52,9 @@ class JournalSessionStore:
     Give it to `create_agent_runtime(session_store=..., durable_session_id=...)`. It has the
     methods that a run needs, all synchronous: the runtime calls those at once, from threads
     of its own, and waits for them, so that nothing goes on before it is durable.
+
+    A run is leased with its first checkpoint, and released when its evidence is committed
+    and `record` has seen the end of its stream.
 
     A failure reaches the host as the runtime's `AgentError`, which quotes the journal's text.
     """
@@ -92,7 +96,8 @@ class JournalSessionStore:
             run = self._journal.run(
                 run_id, session_id=session_id, conversation_id=checkpoint["conversation_id"]
             )
-            self._runs[run_id] = _open_runs[run_id] = run
+            self._runs[run_id] = run
+            _writing[run_id] = self
         run.checkpoint(checkpoint)
 
     def load_run(self, session_id: str, run_id: str) -> dict[str, Any]:
@@ -141,8 +146,9 @@ class JournalSessionStore:
             )
         self._journal.commit_run_evidence(commit)
         run, _ = unwrap(commit["run"], RUN_RECORD)
-        # Not released: a live stream may still hand over records that the evidence holds too.
-        self._runs.pop(run["run_id"], None)
+        written = self._runs.pop(run["run_id"], None)
+        if written is not None:
+            written.release()
         return self.load_run(run["session_id"], run["run_id"])
 
     def pending_stream_publications(self, _session_id: str) -> list[dict[str, Any]]:
@@ -156,6 +162,10 @@ class JournalSessionStore:
     def release_hitl_resume_claim(self, _session_id: str, run_id: str, claim_id: str) -> None:
         """Record that a claim was given back."""
         self._journal.release_resume(run_id, claim_id)
+
+    def run(self, run_id: str) -> Run:
+        """Open a run that this store knows, once more; release it after use."""
+        return self._journal.run(run_id)
 
     def _record(self, session_id: str, run_id: str) -> dict[str, Any]:
         try:
@@ -189,21 +199,26 @@ async def record(run: AgentRun) -> AsyncIterator[StreamEvent]:
     """
     held: list[StreamEvent] = []
     journaled: Run | None = None
-    async for event in run:
-        held.append(event)
-        if journaled is None:
-            journaled = _open_runs.get(str(held[0].run_id))
+    try:
+        async for event in run:
+            held.append(event)
+            if journaled is None and (store := _writing.get(str(held[0].run_id))) is not None:
+                journaled = await asyncio.to_thread(store.run, str(held[0].run_id))
+            if journaled is not None:
+                made = journaled.offers.records([item.raw for item in held])
+                await journaled.write_soon(made, lingers=may_linger(made))
+                for item in held:
+                    yield item
+                held.clear()
+            elif event.kind == "checkpoint":
+                # The runtime streams this only after the store has taken the checkpoint.
+                raise StateError(
+                    f"run {held[0].run_id} is not journaled: give create_agent_runtime a "
+                    "session_store=JournalSessionStore(journal)"
+                )
+    finally:
         if journaled is not None:
-            await asyncio.to_thread(journaled.append_many, [item.raw for item in held])
-            for item in held:
-                yield item
-            held.clear()
-        elif event.kind == "checkpoint":
-            # The runtime streams this only after the store has taken the checkpoint.
-            raise StateError(
-                f"run {held[0].run_id} is not journaled: give create_agent_runtime a "
-                "session_store=JournalSessionStore(journal)"
-            )
+            await asyncio.to_thread(journaled.release)
 
 
 @asynccontextmanager

@@ -191,7 +191,7 @@ def test_a_damaged_state_does_not_stop_new_ones(tmp_path, flip):
         journal.commit_checkpoint("s", samples.checkpoint("k", "a"))
         journal.run("a").export_context(samples.context([samples.user("x" * 200)]))
         journal.save_session(samples.session_record(note="x" * 200))
-    for version in (2, 3):
+    for version in (2, 3, 4):  # the checkpoint, the lease, the state
         flip(path, "run:a", version)
     flip(path, "session:s", 2)
     with Journal.open(path) as journal:
@@ -287,7 +287,8 @@ def test_a_forked_process_is_told_so_at_once(tmp_path):
         holding, done = threading.Event(), threading.Event()
 
         def hold():
-            with journal._writer._lock:
+            queue, leases = journal._writer._queue, journal._leases
+            with journal._writer._guard, queue._changed, leases._changed:
                 holding.set()
                 done.wait(30)
 
@@ -298,8 +299,15 @@ def test_a_forked_process_is_told_so_at_once(tmp_path):
         if not child:
             code = 1
             try:
-                run.append(samples.record(0))
-            except JournalForked:
+                for verb in (
+                    lambda: run.append(samples.record(0)),
+                    lambda: journal.run("r"),
+                    lambda: journal.run("new", session_id="s"),
+                    lambda: journal.save_run(samples.run_record()),
+                ):
+                    with pytest.raises(JournalForked):
+                        verb()
+                run.release()
                 journal.close()
                 code = 0
             finally:

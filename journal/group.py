@@ -1,0 +1,93 @@
+"""A group of writes in the making: versions and differences for one transaction."""
+
+from __future__ import annotations
+
+from journal.documents import next_tip
+from journal.events import EventData, RunOpened
+from journal.ids import StreamId, Version
+from journal.json_door import dumps
+from journal.offers import Offer, large_values
+from journal.pending import Write
+from journal.stores.interface import Identity, Lease, NewEvent
+from journal.stream_memory import Batch, StreamMemory
+
+
+class Group:
+    """The writes that one transaction will hold, and their events in order."""
+
+    def __init__(self, memory: StreamMemory) -> None:
+        self._memory = memory
+        self.writes: list[Write] = []
+        self.events: list[NewEvent] = []
+        self.size = 0
+        """Bytes of the events' JSON."""
+        self.batch = Batch()
+        """What the transaction changes in the memory of streams, once it is durable."""
+        self.fences: dict[StreamId, int] = {}
+        self.leases: list[Lease] = []
+        self._identities: set[tuple[StreamId, Identity]] = set()
+
+    def takes(self, write: Write) -> bool:
+        """Tell whether a write can be planned before what it holds already is stored.
+
+        It cannot where it may be a repeat of something in the group, or where it must find
+        another lease than an earlier one.
+        """
+        if not self.writes:
+            return True
+        for offer in write.offers:
+            if (offer.stream, offer.identity) in self._identities:
+                return False
+            if offer.last_of and offer.stream in self.batch.heads:
+                return False
+        return not write.leases and all(
+            self.fences.get(stream, generation) == generation
+            for stream, generation in write.fences.items()
+        )
+
+    def add(self, write: Write) -> None:
+        """Plan what is new in a write; nothing is changed when that fails.
+
+        Raises:
+            CorruptEvent, StorageFailed, ...: what it builds on cannot be read.
+        """
+        mark = self.batch.mark(write.streams)
+        planned = []
+        try:
+            for at, offer in enumerate(write.offers):
+                if at not in write.receipts and at not in write.repeats:
+                    planned.append((at, self._event(offer)))
+        except BaseException:
+            self.batch.restore(mark)
+            raise
+        write.planned = planned
+        self.writes.append(write)
+        for _, event in planned:
+            self.events.append(event)
+            self.size += len(event.data)
+            if event.identity is not None:
+                self._identities.add((event.stream, event.identity))
+        self.fences.update(write.fences)
+        self.leases.extend(write.leases)
+
+    def _event(self, offer: Offer) -> NewEvent:
+        stream, batch = offer.stream, self.batch
+        head = batch.heads.get(stream)
+        version = Version((self._memory.state(stream).head if head is None else head) + 1)
+        batch.heads[stream] = version
+        if offer.name == RunOpened.NAME:
+            batch.sessions[stream] = offer.value["session_id"]
+        data, values = offer.data, offer.values
+        if not data:
+            held = self._difference(offer, version)
+            fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
+            data = dumps(fields | held)
+            values = large_values(held["delta"], data)
+        return NewEvent(stream, version, offer.name, data, offer.identity, values)
+
+    def _difference(self, offer: Offer, version: Version) -> EventData:
+        batch, chain = self.batch, str(offer.chain)
+        key = (offer.stream, chain)
+        base = batch.tips.get(key) or self._memory.tip(offer.stream, chain, batch)
+        held, batch.tips[key] = next_tip(base, offer.stream, version, offer.value, offer.size)
+        return held

@@ -1,0 +1,58 @@
+"""Signals that wait while the main thread holds what other threads need.
+
+Ctrl-C raises KeyboardInterrupt between any two steps of the main thread, also between taking
+a lock and the `try` that gives it back. A commit is short, and others wait for it: signals
+that arrive meanwhile are delivered when it is over.
+"""
+
+from __future__ import annotations
+
+import threading
+
+# What signal.signal and signal.getsignal call, at a tenth of their cost.
+from _signal import getsignal, signal  # type: ignore[import-not-found]
+from signal import SIGINT, SIGTERM, raise_signal
+from types import FrameType, TracebackType
+from typing import Any
+
+WAITING = (SIGINT, SIGTERM)
+"""Signals whose handlers raise: Ctrl-C, and what hosts are ended with."""
+
+_main = threading.main_thread()
+
+
+class InterruptsWait:
+    """Context in which the signals of `WAITING` are put off; without effect in other threads."""
+
+    __slots__ = ("_before", "_seen")
+
+    def __enter__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._seen: list[int] = []
+        if threading.current_thread() is not _main:
+            return
+        for number in WAITING:
+            if getsignal(number) is None:
+                continue  # set by other code than Python's, which could not set it back
+            try:
+                self._before[number] = signal(number, self._note)
+            except ValueError:
+                return  # a subinterpreter, which gets no signals
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal(number, handler)
+        for number in self._seen:
+            handler = self._before[number]
+            if callable(handler):
+                handler(number, None)
+            else:
+                raise_signal(number)
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        self._seen.append(number)

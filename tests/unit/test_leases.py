@@ -1,0 +1,221 @@
+"""One owner writes a run at a time, and one that was taken over can write nothing more."""
+
+import subprocess
+import sys
+
+import pytest
+
+from journal import Journal, times
+from journal.errors import RunIsLeased, StaleWriter
+from journal.events import RunLeaseTaken
+from journal.export import export_all
+from journal.ids import run_stream
+from journal.ingest import Ingest
+from journal.json_door import dumps
+from journal.leases import LEASE_SECONDS, SKEW
+from journal.stores import open_store
+from tests import samples
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is moved, in seconds."""
+    now = [1_000_000_000_000_000]
+    monkeypatch.setattr(times, "now", lambda: now[0])
+
+    def move(seconds):
+        now[0] += int(seconds * 1e6)
+
+    return move
+
+
+def taken(journal, run_id="r"):
+    events = journal.reader.run_events(run_id, names=(RunLeaseTaken.NAME,))
+    return [(event.data["generation"], event.data["taken"]) for event in events]
+
+
+def stored(path, run_id="r"):
+    store = open_store(path, create=False)
+    try:
+        return store.lease(run_stream(run_id))
+    finally:
+        store.close()
+
+
+def test_a_second_owner_is_refused_while_the_first_is_alive(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        run = one.run("r", session_id="s")
+        assert run.generation == 1
+        with pytest.raises(RunIsLeased, match="generation 1") as refused:
+            two.run("r")
+        assert 0 < refused.value.seconds_left <= LEASE_SECONDS
+        run.append(samples.record(0))
+        assert taken(one) == []
+
+
+def test_a_released_run_is_free_and_taking_it_is_an_event(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        with one.run("r", session_id="s"):
+            pass
+        with two.run("r") as run:
+            assert run.generation == 2
+        one.run("r").release()
+        assert taken(one) == [(2, "released"), (3, "released")]
+
+
+def test_a_closed_journal_leaves_its_runs_free(path):
+    with Journal.open(path) as journal:
+        journal.run("r", session_id="s")
+    with Journal.open(path) as journal:
+        assert journal.run("r").generation == 2
+        assert taken(journal) == [(2, "released")]
+
+
+def test_handles_of_one_journal_share_the_lease_until_the_last_is_released(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        first, second = one.run("r", session_id="s"), one.run("r")
+        assert first.generation == second.generation == 1
+        first.release()
+        first.release()
+        second.append(samples.record(0))
+        with pytest.raises(RunIsLeased):
+            two.run("r")
+        second.release()
+        assert two.run("r").generation == 2
+
+
+def test_a_takeover_fences_the_old_owner_off(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        old = one.run("r", session_id="s", conversation_id="c")
+        old.append(samples.record(0))
+        new = two.run("r", takeover=True)
+        new.append(samples.record(1))
+        for call in (
+            lambda: old.append(samples.record(2)),
+            lambda: old.append_many([samples.record(2), samples.record(3)]),
+            lambda: old.checkpoint(samples.checkpoint()),
+            lambda: old.set_status("failed"),
+            lambda: old.suspend("x"),
+        ):
+            with pytest.raises(StaleWriter, match="has generation 1, the run's is 2") as refused:
+                call()
+            assert (refused.value.generation, refused.value.current) == (1, 2)
+        assert taken(two) == [(2, "takeover")]
+        assert one.reader.head("r") == 4
+        old.release()
+        new.append(samples.record(2))
+
+
+def test_a_journal_can_take_a_run_over_from_itself(path):
+    with Journal.open(path) as journal:
+        old = journal.run("r", session_id="s")
+        new = journal.run("r", takeover=True)
+        assert new.generation == 2
+        with pytest.raises(StaleWriter):
+            old.append(samples.record(0))
+        new.append(samples.record(0))
+
+
+def test_a_lease_that_was_taken_over_can_be_taken_back(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        old = one.run("r", session_id="s")
+        with two.run("r", takeover=True):
+            with pytest.raises(RunIsLeased):
+                one.run("r")
+            with pytest.raises(StaleWriter):
+                old.append(samples.record(0))
+        assert one.run("r").generation == 3
+
+
+def test_an_expired_lease_may_be_taken_once_the_clocks_surely_agree(path, clock):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        old = one.run("r", session_id="s")
+        clock(LEASE_SECONDS + SKEW - 1)
+        with pytest.raises(RunIsLeased) as refused:
+            two.run("r")
+        assert refused.value.seconds_left == 0
+        old.append(samples.record(0))  # nobody took it: its owner goes on, and renews it
+        clock(LEASE_SECONDS + SKEW - 1)
+        with pytest.raises(RunIsLeased):
+            two.run("r")
+        clock(2)
+        assert two.run("r").generation == 2
+        assert taken(two) == [(2, "expired")]
+        with pytest.raises(StaleWriter):
+            old.append(samples.record(1))
+
+
+def test_appends_renew_the_lease_and_write_no_event_for_it(path, clock):
+    with Journal.open(path) as journal:
+        run = journal.run("r", session_id="s")
+        first = stored(path).expires_at
+        run.append(samples.record(0))
+        assert stored(path).expires_at == first
+        clock(LEASE_SECONDS / 3)
+        run.append(samples.record(1))
+        assert stored(path).expires_at == first + LEASE_SECONDS / 3 * 1e6
+        assert journal.reader.head("r") == 3
+
+
+def test_an_idle_run_is_renewed_by_heartbeats(path):
+    with Journal.open(path, lease_seconds=0.3) as journal:
+        journal.run("r", session_id="s")
+        first = stored(path).expires_at
+        while stored(path).expires_at == first:
+            pass
+        assert journal.metrics().renewals >= 1
+        assert journal.reader.head("r") == 1
+
+
+def test_the_owner_of_a_process_that_is_gone_stands_in_nobodys_way(path):
+    code = (
+        "import os, sys; from journal import Journal; journal = Journal.open(sys.argv[1]); "
+        "journal.run('r', session_id='s'); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, path], check=False)
+    with Journal.open(path) as journal:
+        assert journal.run("r").generation == 2
+        assert taken(journal) == [(2, "gone")]
+
+
+def test_a_host_without_a_handle_is_refused_while_another_owner_writes(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        run = one.run("r", session_id="s", conversation_id="c")
+        for call in (
+            lambda: two.commit_checkpoint("s", samples.checkpoint()),
+            lambda: two.save_run(samples.run_record()),
+            lambda: two.commit_run_evidence(samples.bundle()),
+        ):
+            with pytest.raises(RunIsLeased):
+                call()
+        one.commit_checkpoint("s", samples.checkpoint())
+        run.release()
+        two.commit_checkpoint("s", samples.checkpoint("k2"))
+
+
+def test_operators_and_other_runs_need_no_lease(path):
+    with Journal.open(path) as one, Journal.open(path) as two:
+        run = one.run("r", session_id="s")
+        two.approval(samples.approval())
+        two.deferred_tool(samples.deferred_tool())
+        two.set_status("r", "waiting", reason="asked to")
+        two.claim_resume(samples.resume_claim())
+        run.append(samples.record(0))
+        assert two.reader.head("r") == 6
+
+
+def test_a_lease_taken_in_another_journal_counts_after_ingest(path, tmp_path):
+    with Journal.open(path) as journal:
+        journal.run("r", session_id="s").release()
+        journal.run("r").release()
+        lines = [dumps(line) for line in export_all(journal.reader)]
+    with Journal.open(tmp_path / "copy.db") as copy:
+        Ingest(copy).read(lines)
+        assert taken(copy) == [(2, "released")]
+        assert copy.run("r").generation == 3
+        assert taken(copy) == [(2, "released"), (3, "unowned")]
