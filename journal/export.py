@@ -90,6 +90,8 @@ class _Lines:
             raise CorruptEvent(event.stream, event.version, reason) from error
         line["recorded_at"] = format_time(event.recorded_at)
         line["version"] = event.version
+        if "redacted" in event.data:
+            line["redacted"] = event.data["redacted"]
         return line
 
     def _body(self, event: RecordedEvent) -> Line:
@@ -103,7 +105,7 @@ class _Lines:
         if "delta" in data:
             return self._document(event)
         _ = event.event  # an unknown or damaged event is an error, not a line
-        facts = {key: value for key, value in data.items() if key != "imported"}
+        facts = {k: v for k, v in data.items() if k not in ("imported", "redacted")}
         return {"type": "event", "run_id": event.run_id, "name": name, "data": facts}
 
     def _document(self, event: RecordedEvent) -> Line:

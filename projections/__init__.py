@@ -16,6 +16,7 @@ from projections.cursors import (
 from projections.diff import MessageChange, RunDiff, StateKeys, ValueChange, run_diff
 from projections.listing import RunSummary, SessionSummary, list_runs, list_sessions
 from projections.live import Live, OpenToolCall
+from projections.redaction import Redaction
 from projections.replaying import areplay, replay
 from projections.run_log import LogEntry, log
 from projections.streamed import PartialToolCall
@@ -35,6 +36,7 @@ __all__ = [
     "MessageCursor",
     "OpenToolCall",
     "PartialToolCall",
+    "Redaction",
     "RunDiff",
     "RunSummary",
     "RunView",

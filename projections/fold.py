@@ -32,6 +32,7 @@ EventName: TypeAlias = Literal[
     "resume.released.v1",
     "resume.started.v1",
     "run.committed.v1",
+    "run.lease_taken.v1",
     "run.opened.v1",
     "run.resumed.v1",
     "run.saved.v1",
@@ -61,6 +62,7 @@ class RunFold:
         "last_sequence",
         "messages",
         "progress",
+        "redacted_tail",
         "responses",
         "returned",
         "returned_before",
@@ -69,6 +71,7 @@ class RunFold:
         "tool_calls",
         "trace",
         "usages",
+        "waits",
     )
 
     def __init__(self) -> None:
@@ -92,6 +95,10 @@ class RunFold:
         """Usage of the counted responses after `checkpoint`."""
         self.tail: list[dict[str, Any]] = []
         """Stream records after `checkpoint`, those of children too."""
+        self.redacted_tail: list[RecordedEvent] = []
+        """The events of those that were redacted."""
+        self.waits: dict[tuple[str, str], RecordedEvent] = {}
+        """The latest event of each approval and of each deferred tool call."""
         self.tool_calls: list[dict[str, Any]] = []
         """Own tool calls after `checkpoint`."""
         self.returned: set[str] = set()
@@ -109,15 +116,15 @@ class RunOutline(RunFold):
     __slots__ = ()
 
     @property
-    def tail(self) -> list[dict[str, Any]]:
+    def tail(self) -> list[Any]:
         """Nothing; what is put in is dropped."""
         return []
 
     @tail.setter
-    def tail(self, _: list[dict[str, Any]]) -> None:
+    def tail(self, _: list[Any]) -> None:
         pass
 
-    responses = usages = tool_calls = tail
+    redacted_tail = responses = usages = tool_calls = tail
 
 
 def fold_run(read: Callable[[], Iterable[Entry]], new: Callable[[], RunFold] = RunFold) -> RunFold:
@@ -154,6 +161,8 @@ def evolve(fold: RunFold, entry: Entry) -> None:
     try:
         if entry.rank == RECORD_RANK:
             _record(fold, entry.anchor, event.data["record"])
+            if "redacted" in event.data:
+                fold.redacted_tail.append(event)
         else:
             _fact(fold, event)
     except (KeyError, TypeError, AttributeError) as error:
@@ -203,8 +212,10 @@ def _fact(fold: RunFold, event: RecordedEvent) -> None:  # noqa: C901, PLR0912 -
             fold.environment = event
         case "approval.requested.v1" | "approval.decided.v1":
             fold.approvals[data["record"]["approval_id"]] = data["record"]
+            fold.waits["approval", data["record"]["approval_id"]] = event
         case "deferred_tool.requested.v1" | "deferred_tool.resolved.v1":
             fold.deferred_tools[data["record"]["deferred_id"]] = data["record"]
+            fold.waits["deferred tool", data["record"]["deferred_id"]] = event
         case "run.opened.v1":
             fold.session_id = data["session_id"]
             fold.conversation_id = data.get("conversation_id")
@@ -221,6 +232,7 @@ def _fact(fold: RunFold, event: RecordedEvent) -> None:  # noqa: C901, PLR0912 -
             | "resume.claimed.v1"
             | "resume.released.v1"
             | "resume.started.v1"
+            | "run.lease_taken.v1"
             | "run.sealed.v1"
             | "session.run_added.v1"
             | "session.saved.v1"
@@ -237,6 +249,7 @@ def _checkpoint(fold: RunFold, event: RecordedEvent) -> None:
     fold.responses = []
     fold.usages = []
     fold.tail = []
+    fold.redacted_tail = []
     fold.tool_calls = []
     fold.returned_before |= fold.returned
     fold.returned = set()

@@ -193,6 +193,10 @@ FACTS: dict[str, Summarize] = {
     "resume.released.v1": lambda data: data["claim_id"],
     "resume.started.v1": lambda data: data["claim_id"],
     "run.committed.v1": _run,
+    "run.lease_taken.v1": lambda data: (
+        f"generation {data['generation']}, process {data['process']} on {data['host']} "
+        f"({data['taken']})"
+    ),
     "run.opened.v1": lambda data: f"session {data['session_id']}",
     "run.resumed.v1": lambda data: (
         "goes on" if data.get("attempt") is None else f"attempt {data['attempt']}"

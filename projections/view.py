@@ -19,6 +19,7 @@ from projections.fold import RunFold
 from projections.live import Live, live
 from projections.message_places import Cut
 from projections.order import BEFORE_RECORDS, shaped
+from projections.redaction import Redaction, redactions
 
 SCHEMA = "runjournal.view"
 SCHEMA_VERSION = 1
@@ -90,6 +91,9 @@ class RunView:
     """Each deferred tool call's latest record, in the order of the requests."""
     trace_context: dict[str, Any]
     """Of the latest checkpoint or run record that has one; else empty."""
+    redacted: tuple[Redaction, ...]
+    """Values replaced before they were recorded, in the records, documents, approvals and
+    deferred tool calls that are shown here."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the `runjournal.view` object that `runjournal replay --json` prints."""
@@ -111,6 +115,7 @@ class RunView:
             "approvals": list(self.approvals),
             "deferred_tools": list(self.deferred_tools),
             "trace_context": self.trace_context,
+            "redacted": [one.to_json() for one in self.redacted],
         }
 
 
@@ -167,6 +172,16 @@ def build_view(
         approvals=tuple(fold.approvals.values()),
         deferred_tools=tuple(fold.deferred_tools.values()),
         trace_context=fold.trace,
+        redacted=redactions(
+            [
+                fold.checkpoint,
+                fold.context,
+                fold.environment,
+                *fold.waits.values(),
+                *fold.redacted_tail,
+                None if cut is None else cut.event,
+            ]
+        ),
     )
 
 

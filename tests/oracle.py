@@ -190,4 +190,5 @@ class Oracle:
             "approvals": latest_of_each(events, APPROVAL, "approval_id"),
             "deferred_tools": latest_of_each(events, DEFERRED, "deferred_id"),
             "trace_context": trace_context(events),
+            "redacted": [],
         }

@@ -79,6 +79,7 @@ def test_a_run_only_opened_has_an_empty_view(journal, run):
         "approvals": [],
         "deferred_tools": [],
         "trace_context": {},
+        "redacted": [],
     }
 
 
