@@ -19,6 +19,20 @@ from journal.cli.failures import (
     prepare_streams,
     writing,
 )
+from journal.cli.options import (
+    At,
+    Cursor,
+    From,
+    Full,
+    Kinds,
+    Limit,
+    Quick,
+    Run,
+    Session,
+    Status,
+    Target,
+    To,
+)
 from journal.cli.output import Output
 
 if TYPE_CHECKING:
@@ -82,18 +96,6 @@ def globals_first(args: list[str]) -> list[str]:
     return [*ours, *rest, *args[end:]]
 
 
-def known_status(text: str | None) -> str | None:
-    """Refuse a status that no run can have."""
-    if text is None:
-        return None
-    from journal.records.vocabulary import RunStatus
-
-    statuses = [status.value for status in RunStatus]
-    if text not in statuses:
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(statuses)}")
-    return text
-
-
 app = typer.Typer(
     name="runjournal",
     cls=GlobalOptions,
@@ -103,24 +105,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-Session = Annotated[str | None, typer.Option("--session", metavar="S", help="Of this session.")]
-Status = Annotated[
-    str | None,
-    typer.Option("--status", metavar="ST", callback=known_status, help="In this status."),
-]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
-Full = Annotated[bool, typer.Option("--full", help="Shorten nothing.")]
-Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
-CURSORS = "latest, stream:N, message:N[@E], checkpoint:ID, step:N, version:N or time:RFC3339."
-At = Annotated[str, typer.Option("--at", metavar="CURSOR", help=f"Where to stop: {CURSORS}")]
-Cursor = Annotated[str, typer.Argument(metavar="CURSOR", help=f"As for replay: {CURSORS}")]
-From = Annotated[int | None, typer.Option("--from", metavar="N", help="First stream sequence.")]
-To = Annotated[int | None, typer.Option("--to", metavar="N", help="Last stream sequence.")]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="K", help="Only these events or records; may be repeated."),
-]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -304,6 +288,30 @@ def diff(ctx: typer.Context, run: Run, a: Cursor, b: Cursor, *, full: Full = Fal
     with ctx.obj.journal() as journal:
         before, after = replay_run(journal, run, at=first), replay_run(journal, run, at=second)
         output.one(run_diff(before, after), show_diff)
+
+
+@command
+def backup(ctx: typer.Context, file: Target) -> None:
+    """Copy the journal to a file while it is being written, and verify the copy.
+
+    The copy is a journal that opens at once. FILE appears when it is whole and synced.
+    """
+    from journal.cli.care import make_backup
+
+    make_backup(ctx.obj.db, file, ctx.obj.output())
+
+
+@command
+def doctor(ctx: typer.Context, *, quick: Quick = False, full: Full = False) -> None:
+    """Examine the journal file and say what to do; it changes nothing.
+
+    Exits with 1 where something is wrong. It also examines what cannot be opened. The last
+    events of all, deleted with everything that names them, leave no trace to be found.
+    """
+    from journal.cli.care import make_examination
+
+    if not make_examination(ctx.obj.db, ctx.obj.output(full=full), quick=quick):
+        raise typer.Exit(FAILED)
 
 
 def main() -> None:

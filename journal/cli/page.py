@@ -10,7 +10,7 @@ from journal.cli.messages import ROLE_STYLES, Said, call_text, said, shown
 from journal.cli.output import Output, Part, joined
 
 if TYPE_CHECKING:
-    from projections import CursorReached, Live, RunView
+    from projections import CursorReached, Live, Redaction, RunView
 
 STATUS_STYLES = {
     "completed": "green",
@@ -21,7 +21,7 @@ STATUS_STYLES = {
 }
 
 TAIL = 8
-"""Records after the checkpoint that are shown; `full` shows all."""
+"""Records after the checkpoint, and redacted values, that are shown; `full` shows all."""
 
 
 def show_view(output: Output, view: RunView) -> None:
@@ -35,6 +35,7 @@ def show_view(output: Output, view: RunView) -> None:
     _section(output, "approvals", map(_approval, view.approvals))
     _section(output, "deferred tools", map(_deferred_tool, view.deferred_tools))
     _show_tail(output, view.tail)
+    _show_redacted(output, view.redacted)
 
 
 def show_header(output: Output, view: RunView) -> None:
@@ -239,3 +240,15 @@ def _show_tail(output: Output, tail: tuple[dict[str, Any], ...]) -> None:
     for record in shown_ones:
         sequence, kind = f"{record['sequence']:>8}  ", f"{record['event']['kind']:<14}  "
         output.line((sequence, "dim"), kind, (summarize_record(record), "dim"))
+
+
+def _show_redacted(output: Output, redacted: tuple[Redaction, ...]) -> None:
+    if not redacted:
+        return
+    heading(output, "redacted before recording", (f"  {len(redacted)}", "dim"))
+    shown_ones = redacted if output.full else redacted[-TAIL:]
+    if len(shown_ones) < len(redacted):
+        output.line(("  ... ", "dim"), (f"{len(redacted) - len(shown_ones)} before these", "dim"))
+    for one in shown_ones:
+        name = one.name.rsplit(".", 1)[0]
+        output.line((f"{one.version:>8}  ", "dim"), f"{name:<20}  ", shown(one.path), whole=True)

@@ -1,0 +1,43 @@
+"""The options and arguments that commands share."""
+# ruff: noqa: PLC0415 - what a command needs is imported when it runs: --help answers at once
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def known_status(text: str | None) -> str | None:
+    """Refuse a status that no run can have."""
+    if text is None:
+        return None
+    from journal.records.vocabulary import RunStatus
+
+    statuses = [status.value for status in RunStatus]
+    if text not in statuses:
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(statuses)}")
+    return text
+
+
+Session = Annotated[str | None, typer.Option("--session", metavar="S", help="Of this session.")]
+Status = Annotated[
+    str | None,
+    typer.Option("--status", metavar="ST", callback=known_status, help="In this status."),
+]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
+Full = Annotated[bool, typer.Option("--full", help="Shorten nothing.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+CURSORS = "latest, stream:N, message:N[@E], checkpoint:ID, step:N, version:N or time:RFC3339."
+At = Annotated[str, typer.Option("--at", metavar="CURSOR", help=f"Where to stop: {CURSORS}")]
+Cursor = Annotated[str, typer.Argument(metavar="CURSOR", help=f"As for replay: {CURSORS}")]
+From = Annotated[int | None, typer.Option("--from", metavar="N", help="First stream sequence.")]
+To = Annotated[int | None, typer.Option("--to", metavar="N", help="Last stream sequence.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="K", help="Only these events or records; may be repeated."),
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Without integrity check and rebuilding of documents.")
+]
+Target = Annotated[str, typer.Argument(metavar="FILE", help="To be made; nothing is overwritten.")]
