@@ -11,7 +11,6 @@ real runtime without network, recorded live. The same run goes through the runti
 from __future__ import annotations
 
 import asyncio
-import random
 import tempfile
 import time
 from pathlib import Path
@@ -20,19 +19,10 @@ from typing import Any
 from report import Row, arguments, show
 from starweaver import SqliteSessionStore, Tool, create_agent_runtime
 from starweaver.testing import FunctionModel
+from texts import words
 
 from journal import Journal
 from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown, record
-
-
-def words(count: int, size: int) -> list[str]:
-    """Make texts of `size` characters out of pseudo-random words, the same every time."""
-    dice = random.Random(7)
-    vocabulary = [
-        "".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randint(2, 9)))
-        for _ in range(2000)
-    ]
-    return [" ".join(dice.choices(vocabulary, k=size // 3))[:size] for _ in range(count)]
 
 
 async def run_steps(store: Any, texts: list[str], *, live: bool) -> None:

@@ -8,7 +8,8 @@ import platform
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 Row = dict[str, Any]
@@ -32,8 +33,14 @@ def median_seconds(work: Callable[[], Any], repeat: int) -> float:
     return statistics.median(taken)
 
 
-def show(name: str, rows: list[Row], *, as_json: bool) -> None:
-    """Print the rows; all rows have the columns of the first."""
+def show(
+    name: str,
+    rows: list[Row],
+    *,
+    as_json: bool,
+    measured: Mapping[str, float] = MappingProxyType({}),
+) -> None:
+    """Print the rows, which all have the columns of the first, and what else was measured."""
     if as_json:
         machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
         print(
@@ -41,12 +48,14 @@ def show(name: str, rows: list[Row], *, as_json: bool) -> None:
                 {
                     "schema": f"runjournal.benchmark.{name}",
                     "schema_version": 1,
-                    "machine": machine,
+                    "machine": machine | measured,
                     "rows": rows,
                 }
             )
         )
         return
+    for what, value in measured.items():
+        print(f"{what}: {_cell(value)}")
     columns = list(rows[0])
     table = [columns, *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[at]) for line in table) for at in range(len(columns))]
