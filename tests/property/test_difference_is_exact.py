@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from journal.difference import DifferenceError, apply, diff
+from journal.difference import DifferenceError, Sources, apply, diff, sources
 
 EDGES = [
     *(None, True, False, 0, 1, -1, 0.0, -0.0, 1.0, -1.0, 2**63, 2**64 - 1, -(2**63)),
@@ -241,6 +241,26 @@ def test_a_chain_of_deltas_leads_to_the_last_value(data: st.DataObject) -> None:
     # Values share their unchanged parts; building a later one must not reach into an earlier.
     assert all(orjson.dumps(value) == text for value, text in seen)
     assert orjson.dumps(chain[0]) == first
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from([0, 4096]))
+def test_what_was_learned_of_earlier_values_leads_nowhere_else(
+    data: st.DataObject, spare: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "SPARE", spare)
+        patch.setattr(sources, "WORTH", 8)
+        known = Sources()
+        value = data.draw(states())
+        for _ in range(4):
+            after = data.draw(edited(value, most=2))
+            delta = diff(value, after, known)
+            rebuilt = apply(value, delta)
+            assert exactly(rebuilt) == exactly(after)
+            assert len(orjson.dumps(delta)) <= len(orjson.dumps([["=", [], after]]))
+            # The next value shares its parts with this one, or with none.
+            value = data.draw(st.sampled_from([rebuilt, after]))
 
 
 @given(st.data())

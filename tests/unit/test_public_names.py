@@ -33,6 +33,7 @@ NAMES = {
         "MessageCursor",
         "OpenToolCall",
         "PartialToolCall",
+        "Redaction",
         "RunDiff",
         "RunSummary",
         "RunView",
@@ -55,6 +56,7 @@ NAMES = {
     "journal.difference": [
         "Delta",
         "DifferenceError",
+        "Sources",
         "apply",
         "diff",
     ],
