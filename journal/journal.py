@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from journal import commit, facts, offers, times
 from journal.codec import RecordedEvent
-from journal.errors import LeaseMoved, RunConflict, RunNotFound
+from journal.errors import LeaseMoved, RunConflict, RunNotFound, StaleWriter
 from journal.events import ResumeReleased, RunCommitted, RunSaved, SessionSaved
 from journal.ids import RUN_PREFIX, StreamId, run_stream
 from journal.leases import LEASE_SECONDS, Leases
@@ -262,6 +262,7 @@ class Journal:
 
         Raises:
             RunIsLeased: another owner is writing one of the runs.
+            StaleWriter: another owner took one over that this journal was writing.
         """
         runs = {offer.stream for offer in made if offer.stream.startswith(RUN_PREFIX)}
         for _ in range(MAX_ATTEMPTS):
@@ -271,6 +272,9 @@ class Journal:
             try:
                 return self._writer.write(Write(made, fences))
             except LeaseMoved as moved:
+                run_id = moved.stream.removeprefix(RUN_PREFIX)
+                if self._leases.holds(run_id):
+                    raise StaleWriter(run_id, moved.expected, moved.found) from None
                 refused = moved
         raise refused
 

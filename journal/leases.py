@@ -131,6 +131,10 @@ class Leases:
         held.renew_at = self._renewal_time()
         return (held.lease._replace(expires_at=self._clock() + self._live),)
 
+    def holds(self, run_id: str) -> bool:
+        """Tell whether this journal has taken a run's lease and not released it."""
+        return run_stream(run_id) in self._held
+
     def fence(self, run_id: str) -> dict[StreamId, int]:
         """Say what generation a host must find that writes a run without opening it.
 

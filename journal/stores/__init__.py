@@ -27,9 +27,8 @@ def open_store(
             cannot be written for reading.
         busy_timeout: seconds to wait for another writer before `JournalBusy`.
         durability: `full`: what was appended survives a power cut. `relaxed`: it survives a
-            crash of the program; a power cut may take the last appends, about the last
-            `sqlite_checkpoint.LONG` bytes of log, whole and from the end. In memory it
-            means nothing.
+            crash of the program; a power cut may take the last appends, whole and from the
+            end, about the last 4 MiB of log. In memory it means nothing.
 
     Raises:
         InvalidLocation: the location names no storage engine of ours, or the durability

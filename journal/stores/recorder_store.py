@@ -63,7 +63,7 @@ class RecorderStore:
         make = tuple.__new__
         return [
             make(StoredEvent, (position, stream, version, name, recorded_at, data))
-            for position, (stream, version, name, data, *_) in enumerate(events, first)
+            for position, (stream, version, name, data, _, _) in enumerate(events, first)
         ]
 
     def lease(self, stream: StreamId) -> Lease | None:

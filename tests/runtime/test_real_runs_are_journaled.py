@@ -8,8 +8,15 @@ from starweaver import create_agent, create_agent_runtime
 from starweaver.errors import AgentError, StateError
 from starweaver.testing import TestModel as ScriptedModel
 
-from journal.errors import RecordConflict, RunNotFound
-from journal.events import CheckpointTaken, ResumeClaimed, ResumeReleased, StreamRecorded
+from journal import Journal
+from journal.errors import RecordConflict, RunIsLeased, RunNotFound
+from journal.events import (
+    CheckpointTaken,
+    ResumeClaimed,
+    ResumeReleased,
+    RunLeaseTaken,
+    StreamRecorded,
+)
 from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown, record
 from projections import replay
 
@@ -240,4 +247,47 @@ def test_a_journal_that_fails_stops_the_run(journal):
             await runtime.run("hello")
 
     with pytest.raises(AgentError, match="is closed"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("tap", [None, record], ids=["collected", "live"])
+def test_a_run_is_leased_while_it_goes_on_and_free_when_it_ended(tmp_path, tap):
+    refused = []
+
+    class AnotherOwnerTries(WatchedStore):
+        def commit_checkpoint(self, session_id, checkpoint):
+            super().commit_checkpoint(session_id, checkpoint)
+            with pytest.raises(RunIsLeased) as error:
+                other.run(checkpoint["run_id"])
+            refused.append(error.value.generation)
+
+    with Journal.open(tmp_path / "runs.db") as journal, Journal.open(tmp_path / "runs.db") as other:
+        [outcome] = run(parallel_tools(AnotherOwnerTries(journal), tap))
+        assert set(refused) == {1}
+        with other.run(outcome.run_id) as taken:
+            assert taken.generation == 2
+        [event] = journal.reader.run_events(outcome.run_id, names=(RunLeaseTaken.NAME,))
+        assert event.data["taken"] == "released"
+
+
+def test_a_store_that_was_taken_over_stops_its_run(tmp_path):
+    class TakenOver(WatchedStore):
+        def commit_checkpoint(self, session_id, checkpoint):
+            super().commit_checkpoint(session_id, checkpoint)
+            other.run(checkpoint["run_id"], takeover=True)
+
+    async def main():
+        async with graceful_shutdown():
+            runtime = create_agent_runtime(
+                model=ScriptedModel.text("unheard"),
+                session_store=TakenOver(journal),
+                durable_session_id="s",
+            )
+            await runtime.run("hello")
+
+    with (
+        Journal.open(tmp_path / "runs.db") as journal,
+        Journal.open(tmp_path / "runs.db") as other,
+        pytest.raises(AgentError, match="was taken over"),
+    ):
         asyncio.run(main())

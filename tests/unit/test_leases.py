@@ -101,6 +101,8 @@ def test_a_takeover_fences_the_old_owner_off(path):
             lambda: old.checkpoint(samples.checkpoint()),
             lambda: old.set_status("failed"),
             lambda: old.suspend("x"),
+            lambda: one.commit_checkpoint("s", samples.checkpoint()),
+            lambda: one.commit_run_evidence(samples.bundle()),
         ):
             with pytest.raises(StaleWriter, match="has generation 1, the run's is 2") as refused:
                 call()
