@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeGuard
 from journal.errors import DamagedFile
 from journal.progress import Progress
 from journal.stores import sqlite_schema
-from journal.stores.sqlite_errors import explain, translate
+from journal.stores.sqlite_errors import ENGINE_ERRORS, explain, translate
 from journal.stores.sqlite_file import SQLiteFile
 from journal.stores.sqlite_reader import BUSY_TIMEOUT, connect_reader, explained, watched
 
@@ -85,7 +85,7 @@ def copy_snapshot(file: SQLiteFile, target: Path, name: str, progress: Progress)
 
                 source.backup(copy, pages=STEP, progress=step)
             source.execute("COMMIT")
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except ENGINE_ERRORS as error:
         if _is_of_target(error):
             raise translate(
                 error, location=name, operation="write", waited=BUSY_TIMEOUT, path=target
@@ -120,7 +120,7 @@ def check_pages(path: Path, location: str, progress: Progress) -> None:
         try:
             with watched(connection, tell):
                 found = connection.execute("PRAGMA integrity_check(1)").fetchall()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except ENGINE_ERRORS as error:
             raise explained(error, location=location, operation="back up") from error
     if found != [("ok",)]:
         raise DamagedFile(location, "back up", f"the integrity check found {found[0][0]}")

@@ -13,7 +13,13 @@ from eventsourcing.sqlite import SQLiteCursor, SQLiteDatastore
 from journal.errors import DamagedFile, JournalError, NotAJournal, StorageFailed
 from journal.stores import sqlite_schema
 from journal.stores.sqlite_connection import EventConnection, EventPool
-from journal.stores.sqlite_errors import is_unsure, primary_code, translate
+from journal.stores.sqlite_errors import (
+    ENGINE_ERRORS,
+    EngineError,
+    is_unsure,
+    primary_code,
+    translate,
+)
 from journal.stores.sqlite_file import find_file
 from journal.stores.sqlite_pragmas import file_format
 
@@ -82,11 +88,11 @@ class EventDatastore(SQLiteDatastore):
         """
         try:
             connection = self.pool.get_connection(is_writer=False)
-        except sqlite3.Error as error:
+        except ENGINE_ERRORS as error:
             raise self._translated(error, "open") from error
         try:
             yield connection.sqlite
-        except sqlite3.Error as error:
+        except ENGINE_ERRORS as error:
             connection.close()
             raise self._unread(error) from error
         except BaseException:
@@ -165,7 +171,7 @@ class EventDatastore(SQLiteDatastore):
                 sqlite_schema.upgrade(connection)
         self._format = sqlite_schema.FORMAT
 
-    def _unread(self, error: sqlite3.Error) -> JournalError:
+    def _unread(self, error: EngineError) -> JournalError:
         file = self.pool.file
         if primary_code(error) == sqlite3.SQLITE_CANTOPEN and (
             file.has_log() and not file.writable
@@ -178,12 +184,12 @@ class EventDatastore(SQLiteDatastore):
             )
         return self._translated(error, "read")
 
-    def unwritten(self, error: sqlite3.Error) -> JournalError:
+    def unwritten(self, error: EngineError) -> JournalError:
         """Turn SQLite's error, which writing met, into the journal's."""
         return self._translated(error, "write to", looks=True)
 
     def _translated(
-        self, error: sqlite3.Error, operation: str, *, looks: bool = False
+        self, error: EngineError, operation: str, *, looks: bool = False
     ) -> JournalError:
         translated = translate(
             error,
@@ -217,7 +223,7 @@ class Transaction:
         give_up = time.monotonic() + pool.busy_timeout
         try:
             connection = self._connection = pool.take_writer(give_up)
-        except sqlite3.Error as error:
+        except ENGINE_ERRORS as error:
             raise datastore.unwritten(error) from error
         try:
             pool.writer.begin(connection.sqlite, give_up)
@@ -252,5 +258,5 @@ class Transaction:
             self._connection.close()
         if self._undo is not None:
             self._undo()
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, ENGINE_ERRORS):
             raise self._datastore.unwritten(error) from error

@@ -6,6 +6,7 @@ import errno
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from journal.errors import (
     DamagedFile,
@@ -33,6 +34,13 @@ _REFUSED = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READON
 _UNSURE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CORRUPT}
 
 
+ENGINE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite's errors come as. Python cannot make an exception of a message that quotes a
+damaged name, and raises UnicodeDecodeError in its place."""
+
+EngineError: TypeAlias = sqlite3.Error | UnicodeDecodeError
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Tell whether another connection's lock is the cause."""
     return primary_code(error) in _BUSY
@@ -40,11 +48,13 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 def is_unsure(error: BaseException) -> bool:
     """Tell whether a connection should be replaced after an error."""
-    return isinstance(error, sqlite3.Error) and primary_code(error) in _UNSURE | _REFUSED
+    if isinstance(error, sqlite3.Error):
+        return primary_code(error) in _UNSURE | _REFUSED
+    return isinstance(error, UnicodeDecodeError)
 
 
 def translate(
-    error: sqlite3.Error, *, location: str, operation: str, waited: float, path: Path | None = None
+    error: EngineError, *, location: str, operation: str, waited: float, path: Path | None = None
 ) -> JournalError:
     """Turn an SQLite error into the journal's.
 
@@ -53,6 +63,8 @@ def translate(
         waited: the busy timeout, in seconds.
         path: the file, where writing it was tried: then it is looked into why that failed.
     """
+    if isinstance(error, UnicodeDecodeError):
+        return DamagedFile(location, operation, "what SQLite says of its damage is no text")
     code = primary_code(error)
     if code in _BUSY:
         return JournalBusy(location, waited)
@@ -77,12 +89,12 @@ def explain(error: OSError, *, location: str, operation: str) -> JournalError:
     return StorageFailed(location, operation, reason)
 
 
-def primary_code(error: sqlite3.Error) -> int:
+def primary_code(error: EngineError) -> int:
     """Give the low byte of an error's code; the others say more about the same error."""
     return _extended(error) & 0xFF
 
 
-def _extended(error: sqlite3.Error) -> int:
+def _extended(error: EngineError) -> int:
     # Errors that Python's module raises by itself have no code.
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code

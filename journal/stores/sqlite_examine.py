@@ -29,6 +29,7 @@ from journal.stores import sqlite_schema
 from journal.stores.recorder_store import RecorderStore
 from journal.stores.sqlite_beside import size
 from journal.stores.sqlite_datastore import EventDatastore
+from journal.stores.sqlite_errors import ENGINE_ERRORS
 from journal.stores.sqlite_file import SQLiteFile, find_file
 from journal.stores.sqlite_pragmas import file_format
 from journal.stores.sqlite_reader import connect_reader, explained, lies_still, watched
@@ -137,7 +138,7 @@ class SQLiteExamination:
         """
         try:
             yield
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except ENGINE_ERRORS as error:
             raised = explained(error, location=str(self.path), operation="read")
             if isinstance(raised, JournalBusy):
                 raise raised from error
@@ -222,5 +223,5 @@ class _Datastore(EventDatastore):
     def reading(self) -> Iterator[sqlite3.Connection]:
         try:
             yield self._connection
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except ENGINE_ERRORS as error:
             raise explained(error, location=self._location, operation="read") from error

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from journal.errors import DamagedFile, JournalError
+from journal.errors import JournalError
 from journal.stores.sqlite_beside import beside, size
-from journal.stores.sqlite_errors import translate
+from journal.stores.sqlite_errors import EngineError, translate
 from journal.stores.sqlite_file import SQLiteFile
 from journal.stores.sqlite_pragmas import prepare, prepare_reader
 
@@ -65,16 +65,8 @@ def _options(file: SQLiteFile) -> str:
     return "mode=rw"
 
 
-def explained(
-    error: sqlite3.Error | UnicodeDecodeError, *, location: str, operation: str
-) -> JournalError:
-    """Turn what a connection raised into the journal's error.
-
-    Python cannot make an exception of a message of SQLite that quotes damaged names, and
-    raises `UnicodeDecodeError` in its place.
-    """
-    if isinstance(error, UnicodeDecodeError):
-        return DamagedFile(location, operation, "what SQLite says of its damage is no text")
+def explained(error: EngineError, *, location: str, operation: str) -> JournalError:
+    """Turn what a connection raised into the journal's error."""
     return translate(error, location=location, operation=operation, waited=BUSY_TIMEOUT)
 
 

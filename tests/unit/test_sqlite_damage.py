@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pytest
 
+from journal import Journal
 from journal.errors import CorruptEvent, DamagedFile, NotAJournal
 from journal.stores import open_store
 from tests.unit.sqlite_files import connect, event, three_runs, versions
@@ -167,3 +168,15 @@ def test_a_file_overwritten_while_it_is_open_is_damaged_not_another(path):
         with path.open("r+b", buffering=0) as file:
             file.write(good)
         assert len(store.read_all()) == 12
+
+
+def test_damage_whose_description_is_no_text_is_told_as_damage(tmp_path):
+    path = tmp_path / "runs.db"
+    with Journal.open(path) as journal:
+        journal.run("r", session_id="s")
+    content = path.read_bytes()
+    assert content.count(b"tableleasesleases") == 1
+    content = content.replace(b"tableleasesleases", b"table\xff\xfeasesleases")
+    path.write_bytes(content.replace(b"CREATE TABLE leases", b"CREATE TABBE leases"))
+    with pytest.raises(DamagedFile, match="no text"):
+        Journal.open(path)

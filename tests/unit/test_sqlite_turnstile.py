@@ -37,6 +37,14 @@ def standing_in(store, wait=60):
         yield
 
 
+def is_free(store):
+    try:
+        with standing_in(store, 0):
+            return True
+    except JournalBusy:
+        return False
+
+
 @contextmanager
 def forked(work):
     """A child that works, says so, and then waits to be killed."""
@@ -64,25 +72,21 @@ def forked(work):
 
 
 def test_who_stands_in_it_is_the_next_to_write(path):
-    order = []
-
-    def write(store, version, who):
-        store.append([event(version)], now=9)
-        order.append(who)
+    def write(store, stream):
+        store.append([event(5, stream)], now=9)
 
     with opened(path, 60) as first, opened(path, 60) as second, connect(path) as other:
         other.execute("BEGIN IMMEDIATE")
-        threads = [threading.Thread(target=write, args=(first, 5, "first"))]
+        threads = [threading.Thread(target=write, args=(first, "run:1"))]
         threads[0].start()
-        turnstile = first._recorder.datastore.pool.writer.turnstile
-        while not turnstile._holds:
+        while is_free(second):
             time.sleep(0.001)
-        threads.append(threading.Thread(target=write, args=(second, 6, "second")))
+        threads.append(threading.Thread(target=write, args=(second, "run:2")))
         threads[1].start()
         other.execute("ROLLBACK")
         for thread in threads:
             thread.join()
-    assert order == ["first", "second"]
+        assert [e.stream for e in first.read_all(after=12)] == ["run:1", "run:2"]
 
 
 def test_who_waits_too_long_is_told(path):
