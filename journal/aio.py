@@ -262,7 +262,11 @@ class AsyncJournal:
         self, pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         self._must_be_open()
-        return await asyncio.wrap_future(pool.submit(verb, *args, **kwargs))
+        try:
+            future = pool.submit(verb, *args, **kwargs)
+        except RuntimeError:
+            raise JournalClosed(self.sync.location) from None  # at this moment
+        return await asyncio.wrap_future(future)
 
 
 class Options(TypedDict, total=False):

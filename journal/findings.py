@@ -9,12 +9,12 @@ from enum import StrEnum
 from shlex import quote
 from typing import Any
 
+from journal.errors.base import RESTORE
 from journal.ids import RUN_PREFIX, SESSION_PREFIX
 
 SCHEMA = "runjournal.doctor"
 SCHEMA_VERSION = 1
 
-_RESTORE = "restore the file from a backup"
 
 LISTED = 50
 """Findings of one code that are listed one by one; the others are counted."""
@@ -124,20 +124,20 @@ class Findings:
         found = [replace(each, advice=each.advice or self._restore(each)) for each in self._listed]
         for code, each in self._more.items():
             what = f"{self._counts[code] - LISTED} more of these"
-            found.append(Finding(each.severity, code, what, each.advice or _RESTORE))
+            found.append(Finding(each.severity, code, what, each.advice or RESTORE))
         for severity in Severity:
             yield from (each for each in found if each.severity is severity)
 
     def _restore(self, finding: Finding) -> str:
         """Say how to get back what is damaged, and what can still be read without that."""
         if not self.opens:
-            return f"{_RESTORE}; as it is it does not open, but FORMAT.md says how to read it"
+            return f"{RESTORE}; as it is it does not open, but FORMAT.md says how to read it"
         run_id, readable = finding.run_id, self._readable.get(finding.stream or "", 0)
         if run_id is not None and readable > 0:
             run = f"-- {quote(run_id)}" if run_id.startswith("-") else quote(run_id)
             replay = f"{self._command} replay --at version:{readable} {run}"
-            return f"{_RESTORE}; `{replay}` shows the run up to there"
-        return f"{_RESTORE}; `{self._command} export RUN` writes a run that can still be read"
+            return f"{RESTORE}; `{replay}` shows the run up to there"
+        return f"{RESTORE}; `{self._command} export RUN` writes a run that can still be read"
 
 
 @dataclass(frozen=True, slots=True)

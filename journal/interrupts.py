@@ -7,6 +7,7 @@ that arrive meanwhile are delivered when it is over.
 
 from __future__ import annotations
 
+import signal as signals
 import threading
 
 # What signal.signal and signal.getsignal call, at a tenth of their cost.
@@ -15,8 +16,8 @@ from signal import SIGINT, SIGTERM, raise_signal
 from types import FrameType, TracebackType
 from typing import Any
 
-WAITING = (SIGINT, SIGTERM)
-"""Signals whose handlers raise: Ctrl-C, and what hosts are ended with."""
+WAITING = (SIGINT, SIGTERM, *([signals.SIGALRM] if hasattr(signals, "SIGALRM") else []))
+"""Signals whose handlers raise: Ctrl-C, what hosts are ended with, and time limits."""
 
 _main = threading.main_thread()
 
@@ -47,12 +48,20 @@ class InterruptsWait:
     ) -> None:
         for number, handler in self._before.items():
             signal(number, handler)
-        for number in self._seen:
+        self._deliver()
+
+    def _deliver(self) -> None:
+        while self._seen:
+            number = self._seen.pop(0)
             handler = self._before[number]
-            if callable(handler):
-                handler(number, None)
-            else:
-                raise_signal(number)
+            try:
+                if callable(handler):
+                    handler(number, None)
+                else:
+                    raise_signal(number)
+            except BaseException:
+                self._deliver()  # the others, too; the last one that raises is what is raised
+                raise
 
     def _note(self, number: int, _: FrameType | None) -> None:
         self._seen.append(number)

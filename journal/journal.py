@@ -119,7 +119,11 @@ class Journal:
             lambda: self._openings.offer(run_id, session_id, conversation_id),
             takeover=takeover,
         )
-        opened = self._openings.known(run_id)
+        try:
+            opened = self._openings.known(run_id)
+        except BaseException:
+            self._leases.release(held)
+            raise
         conversation = opened.get("conversation_id") or conversation_id
         made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
         return Run(self._writer, self._leases, held, made)

@@ -41,6 +41,10 @@ SKEW = 5.0
 """Seconds by which the clocks of two owners may disagree."""
 
 
+TOGETHER = 1000
+"""Leases renewed in one transaction, so that no append waits for many."""
+
+
 class Held:
     """A lease that this journal holds, shared by every handle on the run."""
 
@@ -78,6 +82,8 @@ class Leases:
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._heart: threading.Thread | None = None
+        # The heart of a journal that nobody closes ends with it.
+        weakref.finalize(self, self._ended.set)
 
     def take(self, run_id: str, opening: Callable[[], list[Offer]], *, takeover: bool) -> Held:
         """Take the lease of a run, opening the run where it is new.
@@ -131,6 +137,11 @@ class Leases:
         held.renew_at = self._renewal_time()
         return (held.lease._replace(expires_at=self._clock() + self._live),)
 
+    def check_renewal(self, held: Held, write: Write) -> None:
+        """Make the renewal due again that went with a write which stored nothing."""
+        if write.leases and all(receipt.repeated for receipt in write.receipts.values()):
+            held.renew_at = 0
+
     def holds(self, run_id: str) -> bool:
         """Tell whether this journal has taken a run's lease and not released it."""
         return run_stream(run_id) in self._held
@@ -178,7 +189,9 @@ class Leases:
         if not due:
             return
         try:
-            self._store.renew([one.lease._replace(expires_at=now + self._live) for one in due])
+            for start in range(0, len(due), TOGETHER):
+                some = due[start : start + TOGETHER]
+                self._store.renew([one.lease._replace(expires_at=now + self._live) for one in some])
         except JournalError:
             self._meter.renewal_failed()  # the next beat tries again
             return
@@ -225,6 +238,8 @@ class Leases:
             return "unowned"
         if not found.expires_at:
             return "released"
+        if found.owner == self._owner.id and found.stream not in self._held:
+            return "released"  # giving it back, or learning that it was taken, went wrong
         left = found.expires_at / 1e6 + SKEW - self._clock() / 1e6
         if left <= 0:
             return "expired"

@@ -9,14 +9,14 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from journal.stores.interface import Lease
 
 _PROC = Path("/proc")
 
-_owners: WeakSet[Owner] = WeakSet()
-"""Owners of this process that may still write."""
+_owners: WeakValueDictionary[str, Owner] = WeakValueDictionary()
+"""Owners of this process that may still write, by id."""
 
 
 @cache
@@ -51,11 +51,11 @@ class Owner:
     started: str = field(default_factory=lambda: started(os.getpid()) or "")
 
     def __post_init__(self) -> None:
-        _owners.add(self)
+        _owners[self.id] = self
 
     def retire(self) -> None:
         """Say that it writes no more: what it did not release may be taken at once."""
-        _owners.discard(self)
+        _owners.pop(self.id, None)
 
 
 def is_gone(lease: Lease) -> bool:
@@ -67,7 +67,7 @@ def is_gone(lease: Lease) -> bool:
     if lease.host != machine():
         return False
     if lease.process == os.getpid() and lease.started == (started(os.getpid()) or ""):
-        return all(owner.id != lease.owner for owner in _owners)
+        return lease.owner not in _owners
     if not is_running(lease.process):
         return True
     now = started(lease.process)

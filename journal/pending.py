@@ -26,6 +26,7 @@ class Write:
         "error",
         "fences",
         "future",
+        "inside",
         "leads",
         "leases",
         "lingers",
@@ -38,6 +39,7 @@ class Write:
         "size",
         "streams",
         "taken",
+        "told",
     )
 
     def __init__(
@@ -66,6 +68,10 @@ class Write:
         self.queued_at = time.monotonic()
         self.taken = False
         """Whether it left the queue, so that it can no longer be withdrawn."""
+        self.inside = False
+        """Whether it is, or was, in the queue and not outside it."""
+        self.told = False
+        """Whether its event loop was told that it is settled."""
         self.attempts = 0
         self.receipts: dict[int, Receipt] = {}
         """By place in `offers`, what is known so far."""

@@ -135,6 +135,8 @@ class Run:
             return self._writer.write(write)
         except LeaseMoved as moved:
             raise self._stale(moved) from None
+        finally:
+            self._leases.check_renewal(self._held, write)
 
     async def write_soon(self, made: list[Offer], *, lingers: bool = False) -> list[Receipt]:
         """Write from a task of an event loop; see `write`.
@@ -149,6 +151,8 @@ class Run:
             return await self._writer.write_soon(write)
         except LeaseMoved as moved:
             raise self._stale(moved) from None
+        finally:
+            self._leases.check_renewal(self._held, write)
 
     def _request(self, made: list[Offer], *, lingers: bool = False) -> Write:
         """Ask for offers to be written under this run's lease, renewing it where that is due."""

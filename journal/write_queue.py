@@ -38,20 +38,23 @@ LINGER = 0.05
 """Seconds a lingering write waits for company at most."""
 
 
+IDLE = 10.0
+"""Seconds after which the queue's thread ends when no task has written."""
+
+
 class WriteQueue:
     """Takes writes of any thread or event loop, and settles every one of them.
 
     Args:
         location: what messages call the journal.
-        commit: settles the writes of a group, in order, but for those it gives back, which
-            stay first in the queue.
+        commit: settles the writes of a group, in order.
         meter: is told what happens.
     """
 
     def __init__(
         self,
         location: str,
-        commit: Callable[[list[Write]], list[Write]],
+        commit: Callable[[list[Write]], None],
         meter: Meter,
     ) -> None:
         self._location = location
@@ -60,6 +63,8 @@ class WriteQueue:
         self._changed = threading.Condition()
         self._queue: deque[Write] = deque()
         self._outside: deque[Write] = deque()
+        self._standing = 0
+        """Writes outside, without those that were withdrawn."""
         self._group: list[Write] = []
         """Taken from the queue by whoever leads, and not answered yet."""
         self._events = 0
@@ -131,16 +136,32 @@ class WriteQueue:
         """Take a write back whose caller no longer waits, unless it is being committed."""
         with InterruptsWait(), self._changed:
             if not write.taken and not write.settled:
+                # It stays in line and is passed over, for lines are long when this happens.
                 write.settled = True
-                if write in self._outside:
-                    self._outside.remove(write)
-                    self._meter.waiting(len(self._outside))
-                elif write in self._queue:
-                    self._queue.remove(write)
+                if write.inside:
                     self._leave(write)
+                else:
+                    self._stands_outside(-1)
+                self._let_in()
             if write.leads:
                 write.leads = False
                 self._pass_on()
+
+    def tell(self, writes: list[Write]) -> None:
+        """Tell the tasks of each event loop what became of their writes, in one call a loop."""
+        loops: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        for write in writes:
+            if not write.settled or write.told:
+                continue
+            write.told = True
+            if write.error is not None and self._closing:
+                self._failed.append(write)
+            if write.future is not None:
+                loops.setdefault(write.future.get_loop(), []).append(write)
+        for loop, some in loops.items():
+            # A loop that was closed has no tasks that wait.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(_resolve, some)
 
     def close(self) -> None:
         """Settle what waits, and take nothing any more; closing twice does nothing.
@@ -164,19 +185,24 @@ class WriteQueue:
     def _enter(self, write: Write) -> None:
         if self._closing:
             raise JournalClosed(self._location)
-        if self._outside or not self._fits(write):
+        if self._standing or not self._fits(write):
             self._outside.append(write)
-            self._meter.waiting(len(self._outside))
+            self._stands_outside(1)
         else:
             self._join(write)
 
     def _fits(self, write: Write) -> bool:
-        return not self._queue or (
+        return not self._events or (
             self._events + len(write.offers) <= QUEUE_EVENTS
             and self._bytes + write.size <= QUEUE_BYTES
         )
 
+    def _stands_outside(self, more: int) -> None:
+        self._standing += more
+        self._meter.waiting(self._standing)
+
     def _join(self, write: Write) -> None:
+        write.inside = True
         self._queue.append(write)
         self._events += len(write.offers)
         self._bytes += write.size
@@ -193,7 +219,7 @@ class WriteQueue:
         """Take the next group: at least one write, in order."""
         group = self._group
         events = size = 0
-        while self._queue:
+        while self._waits():
             write = self._queue[0]
             events += len(write.offers)
             size += write.size
@@ -203,21 +229,21 @@ class WriteQueue:
             self._queue.popleft()
             write.taken = True
             self._leave(write)
-        while self._outside and self._fits(self._outside[0]):
-            self._join(self._outside.popleft())
-            self._meter.waiting(len(self._outside))
+        self._let_in()
 
-    def _put_back(self, writes: list[Write]) -> None:
-        if not writes:
-            return
-        for write in reversed(writes):
-            write.taken = False
-            self._queue.appendleft(write)
-        self._events = sum(len(write.offers) for write in self._queue)
-        self._bytes = sum(write.size for write in self._queue)
-        self._hurried = sum(not write.lingers for write in self._queue)
-        for write in writes:
-            self._meter.queued(len(write.offers), write.size)
+    def _waits(self) -> bool:
+        """Tell whether anything is in the queue, once what was withdrawn is out of it."""
+        while self._queue and self._queue[0].settled:
+            self._queue.popleft()
+        return bool(self._queue)
+
+    def _let_in(self) -> None:
+        """Let those outside join while there is room: an empty queue has nobody outside."""
+        while self._outside and (self._outside[0].settled or self._fits(self._outside[0])):
+            write = self._outside.popleft()
+            if not write.settled:
+                self._stands_outside(-1)
+                self._join(write)
 
     def _lead(self, own: Write) -> None:
         """Commit groups until the own write is settled, then let another lead."""
@@ -232,9 +258,9 @@ class WriteQueue:
                 self._pass_on()
 
     def _commit_group(self) -> None:
-        group, held_back = self._group, []
+        group = self._group
         try:
-            held_back = self._commit(group)
+            self._commit(group)
         except BaseException as error:
             # Whatever went wrong, nobody must wait for ever.
             for write in group:
@@ -243,29 +269,12 @@ class WriteQueue:
                     write.settle()
             raise
         finally:
-            self._answer(group)
-            with self._changed:
-                self._put_back(held_back)
+            self.tell(group)
             self._group = []
-
-    def _answer(self, group: list[Write]) -> None:
-        """Tell the tasks of each event loop, in one call a loop."""
-        loops: dict[asyncio.AbstractEventLoop, list[Write]] = {}
-        for write in group:
-            if not write.settled:
-                continue
-            if write.error is not None and self._closing:
-                self._failed.append(write)
-            if write.future is not None:
-                loops.setdefault(write.future.get_loop(), []).append(write)
-        for loop, writes in loops.items():
-            # A loop that was closed has no tasks that wait.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_resolve, writes)
 
     def _pass_on(self) -> None:
         """Let the first that waits lead, in its thread, or the queue's thread for a task."""
-        if not self._queue:
+        if not self._waits():
             self._led = self._thread_leads = False
             self._changed.notify_all()
         elif self._queue[0].future is None:
@@ -277,25 +286,27 @@ class WriteQueue:
             self._changed.notify_all()
 
     def _serve(self) -> None:
-        """Lead for the tasks; the queue's own thread runs this until it is closed."""
+        """Lead for the tasks; the queue's own thread runs this until nothing comes any more."""
         while True:
             with self._changed:
                 while not self._thread_leads:
                     if self._closing and not self._led:
                         return
-                    self._changed.wait()
+                    if not (self._changed.wait(IDLE) or self._led):
+                        self._thread = None  # a journal that nobody closes can be collected
+                        return
                 self._linger()
                 self._take()
                 self._company = max(1, len(self._group))
-            try:
+            # Each caller was told already, and others wait for this thread.
+            with suppress(BaseException):
                 self._commit_group()
-            finally:
-                with self._changed:
-                    self._pass_on()
+            with self._changed:
+                self._pass_on()
 
     def _linger(self) -> None:
         """Wait for company while nothing in the queue is in a hurry."""
-        while self._queue and not self._hurried and not self._closing:
+        while self._waits() and not self._hurried and not self._closing:
             left = self._queue[0].queued_at + LINGER - time.monotonic()
             if left <= 0 or len(self._queue) >= self._company:
                 return

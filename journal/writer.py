@@ -120,44 +120,30 @@ class Writer:
         if os.getpid() != self._process:
             raise JournalForked(self._store.location, self._process)
 
-    def _commit(self, writes: list[Write]) -> list[Write]:
+    def _commit(self, writes: list[Write]) -> None:
         """Settle the writes of a group, in order.
 
-        Returns:
-            Those that must wait until the failure of an earlier write of the same stream
-            was told, in order.
+        The caller of one that is refused is told at once, so before anything that follows
+        it is committed.
         """
-        held_back: list[Write] = []
-        failed: set[StreamId] = set()
         todo = writes
         with self._guard:
             while todo:
-                todo = self._round(todo, failed, held_back)
-        return held_back
+                todo = self._round(todo)
 
-    def _round(
-        self, writes: list[Write], failed: set[StreamId], held_back: list[Write]
-    ) -> list[Write]:
+    def _round(self, writes: list[Write]) -> list[Write]:
         """Store as many writes as one transaction can hold; gives what is left to do."""
         group = Group(self._memory)
         later: list[Write] = []
         kept: set[StreamId] = set()
         for write in writes:
-            if not failed.isdisjoint(write.streams):
-                held_back.append(write)
-                failed |= write.streams
-            elif not kept.isdisjoint(write.streams) or not group.takes(write):
+            if not kept.isdisjoint(write.streams) or not group.takes(write):
                 later.append(write)
                 kept |= write.streams
             else:
                 self._plan(write, group)
-                if write.error is not None:
-                    failed |= write.streams
         if not group.events or self._store_group(group):
             return later
-        for write in group.writes:
-            if write.error is not None:
-                failed |= write.streams
         return [write for write in group.writes if not write.settled] + later
 
     def _plan(self, write: Write, group: Group) -> None:
@@ -216,14 +202,10 @@ class Writer:
         if len(writes) == 1:
             self._fail(writes[0], error)
             return
-        failed: set[StreamId] = set()
         for write in writes:
-            if failed.isdisjoint(write.streams):
-                todo = [write]
-                while todo:
-                    todo = self._round(todo, set(), [])
-            if write.error is not None:
-                failed |= write.streams
+            todo = [write]
+            while todo:
+                todo = self._round(todo)
 
     def _learn(self, group: Group, stored: Sequence[StoredEvent]) -> None:
         """Settle what was stored, and remember the new ends of the streams."""
@@ -262,3 +244,4 @@ class Writer:
         write.error = error
         self._meter.failed(1)
         write.settle()
+        self._queue.tell([write])

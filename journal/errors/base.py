@@ -40,6 +40,13 @@ class Stop(JournalError):
     """Neither a retry nor other input helps by itself."""
 
 
+RESTORE = (
+    "end its writers, move it away together with its -wal, -shm and -lock, and put a copy of a "
+    "backup in its place"
+)
+"""What helps a damaged file. A log left beside it would be laid over the restored one."""
+
+
 def brief(value: Any, limit: int = 60) -> str:
     """Shorten a value to one printable line of at most `limit` characters."""
     text = ascii(value)

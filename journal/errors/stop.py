@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from journal.errors.base import Stop
+from journal.errors.base import RESTORE, Stop
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class CorruptEvent(Stop):
         """One line: what failed, why, what to do."""
         return (
             f"event {self.version} of {self.stream!r} is damaged ({self.reason}); this run cannot "
-            "be read past it, the others can: restore the file from a backup"
+            f"be read past it, the others can: {RESTORE}"
         )
 
 
@@ -65,7 +65,7 @@ class BrokenBase(Stop):
         """One line: what failed, why, what to do."""
         return (
             f"event {self.version} of {self.stream!r} builds on {self.base_stream!r}, which cannot "
-            f"be read ({self.reason}): restore the file from a backup"
+            f"be read ({self.reason}): {RESTORE}"
         )
 
 
@@ -111,7 +111,7 @@ class GuardsMissing(Stop):
         """One line: what failed, why, what to do."""
         return (
             f"{self.location} lacks or changed the guards {self.missing}: its events may have been "
-            "altered; restore the file from a backup"
+            f"altered; {RESTORE}"
         )
 
 
@@ -174,7 +174,7 @@ class DamagedFile(Stop):
         """One line: what failed, why, what to do."""
         return (
             f"cannot {self.operation} {self.location}: {self.reason}; run `runjournal doctor`, "
-            "and restore the file from a backup"
+            f"then {RESTORE}"
         )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from journal.codec import RecordedEvent
-from journal.errors import RunNotFound, SessionNotFound
+from journal.errors import RunNotFound, SessionNotFound, StaleWriter
 from journal.events import CheckpointTaken
 from journal.journal import Journal
 from journal.pending import may_linger
@@ -98,7 +98,11 @@ class JournalSessionStore:
             )
             self._runs[run_id] = run
             _writing[run_id] = self
-        run.checkpoint(checkpoint)
+        try:
+            run.checkpoint(checkpoint)
+        except StaleWriter:
+            self._release(run_id)
+            raise
 
     def load_run(self, session_id: str, run_id: str) -> dict[str, Any]:
         """Give the run record committed last, with the latest checkpoint in logical order.
@@ -144,11 +148,11 @@ class JournalSessionStore:
                 "the journal keeps no outbox of stream publications: create the runtime without "
                 "stream_archive and replay_event_log"
             )
-        self._journal.commit_run_evidence(commit)
         run, _ = unwrap(commit["run"], RUN_RECORD)
-        written = self._runs.pop(run["run_id"], None)
-        if written is not None:
-            written.release()
+        try:
+            self._journal.commit_run_evidence(commit)
+        finally:
+            self._release(run["run_id"])
         return self.load_run(run["session_id"], run["run_id"])
 
     def pending_stream_publications(self, _session_id: str) -> list[dict[str, Any]]:
@@ -166,6 +170,11 @@ class JournalSessionStore:
     def run(self, run_id: str) -> Run:
         """Open a run that this store knows, once more; release it after use."""
         return self._journal.run(run_id)
+
+    def _release(self, run_id: str) -> None:
+        written = self._runs.pop(run_id, None)
+        if written is not None:
+            written.release()
 
     def _record(self, session_id: str, run_id: str) -> dict[str, Any]:
         try:
@@ -199,11 +208,13 @@ async def record(run: AgentRun) -> AsyncIterator[StreamEvent]:
     """
     held: list[StreamEvent] = []
     journaled: Run | None = None
+    opening: asyncio.Task[Run] | None = None
     try:
         async for event in run:
             held.append(event)
             if journaled is None and (store := _writing.get(str(held[0].run_id))) is not None:
-                journaled = await asyncio.to_thread(store.run, str(held[0].run_id))
+                opening = asyncio.create_task(asyncio.to_thread(store.run, str(held[0].run_id)))
+                journaled = await asyncio.shield(opening)
             if journaled is not None:
                 made = journaled.offers.records([item.raw for item in held])
                 await journaled.write_soon(made, lingers=may_linger(made))
@@ -216,6 +227,10 @@ async def record(run: AgentRun) -> AsyncIterator[StreamEvent]:
                     f"run {held[0].run_id} is not journaled: give create_agent_runtime a "
                     "session_store=JournalSessionStore(journal)"
                 )
+    except asyncio.CancelledError:
+        if opening is not None and journaled is None:
+            journaled = await opening  # cancelled while the thread was opening it
+        raise
     finally:
         if journaled is not None:
             await asyncio.to_thread(journaled.release)

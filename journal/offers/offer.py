@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from journal.errors import RedactionFailed
 from journal.events import Imported, StreamRecorded
 from journal.ids import StreamId
 from journal.json_door import JSON, dumps, loads
@@ -106,7 +107,10 @@ def redacted(
     if not paths and offer.chain is None:
         return offer
     with redactor.blamed(kind):
-        return marked(make(value), paths)
+        made = make(value)
+    if (made.stream, made.identity) != (offer.stream, offer.identity):
+        raise RedactionFailed(kind, "$", "its ids and its sequence must stay as they are")
+    return marked(made, paths)
 
 
 def _noted(offer: Offer, key: str, note: JSON) -> Offer:

@@ -111,7 +111,8 @@ class Store(Protocol):
                 them is this, or the last recorded time where that is later.
             fences: for a stream the generation its lease must have, 0 for none ever taken.
                 Checked in the same transaction, before the versions.
-            leases: stored in the same transaction, each in place of its stream's. The stream
+            leases: stored in the same transaction, each in place of its stream's; one that
+                was released stays so until a higher generation takes its place. The stream
                 must exist or begin with `events`.
 
         Raises:
@@ -132,6 +133,8 @@ class Store(Protocol):
 
     def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:
         """Store the `expires_at` of leases whose generation is still the stored one.
+
+        One that was released stays so.
 
         Returns:
             The stored lease of each stream whose generation is another by now.

@@ -77,6 +77,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                 if held is None:
                     continue
                 if held.generation == lease.generation:
+                    if not held.expires_at:
+                        continue
                     self._leases[lease.stream] = held._replace(expires_at=lease.expires_at)
                 else:
                     moved.append(held)
@@ -186,7 +188,9 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                 raise LeaseMoved(lease.stream, lease.generation, found)
             if not (self._head(lease.stream) or any(e.stream == lease.stream for e in events)):
                 raise ValueError(f"a lease of {lease.stream!r}, which has no event")
-            held[lease.stream] = lease
+            before = known or self._leases.get(lease.stream)
+            if before is None or before.expires_at or before.generation < lease.generation:
+                held[lease.stream] = lease
         return held
 
     def _refuse_wrong_versions(self, events: Sequence[NewEvent]) -> None:

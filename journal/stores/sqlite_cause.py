@@ -30,8 +30,8 @@ def find_cause(path: Path) -> OSError | None:
     """
     limit = _largest_size()
     if limit is not None:
-        sizes = [one.stat().st_size for one in path.parent.glob(f"{escape(path.name)}*")]
-        if max(sizes, default=0) + _NEAR > limit:
+        largest = max(map(_size, path.parent.glob(f"{escape(path.name)}*")), default=0)
+        if largest + _NEAR > limit:
             text = f"a file may have {limit} bytes in this process (`ulimit -f`)"
             return OSError(errno.EFBIG, text)
     try:
@@ -42,6 +42,13 @@ def find_cause(path: Path) -> OSError | None:
     except OSError as error:
         return error
     return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # it went away meanwhile
 
 
 def _largest_size() -> int | None:

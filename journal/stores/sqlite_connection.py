@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import cast
@@ -27,6 +28,12 @@ IDLE_READERS = 8
 
 _orphans: list[EventConnection] = []
 """Connections of a parent process: SQLite forbids even closing them in the child."""
+
+
+_pools: weakref.WeakSet[EventPool] = weakref.WeakSet()
+
+_quiet: list[EventPool] = []
+"""Pools that are kept from opening connections while the process is being forked."""
 
 
 class EventConnection(SQLiteConnection):
@@ -74,6 +81,7 @@ class EventPool(SQLiteConnectionPool):
         self._reading = 0
         self._look_again = 0.0
         self._changed = threading.Condition()
+        _pools.add(self)
 
     def get_connection(
         self, timeout: float | None = None, *, is_writer: bool | None = None
@@ -162,6 +170,38 @@ class EventPool(SQLiteConnectionPool):
             self.writer.close()
             self._writer_lock.release()
 
+    def quiet(self) -> bool:
+        """Close every connection and open none until `go_on`; for a fork.
+
+        SQLite keeps the locks of a file once for all connections of a process, and a child
+        that opens the file takes those it inherited for its own, which they are not.
+
+        Returns:
+            Whether it is; not when calls of other threads, or of this one, take too long.
+        """
+        if self._closed or self._process != os.getpid():
+            return False
+        if not self._writer_lock.acquire(timeout=self.busy_timeout):
+            return False
+        self._changed.acquire()
+        if not self._changed.wait_for(lambda: not self._reading, self.busy_timeout):
+            self._changed.release()
+            self._writer_lock.release()
+            return False
+        self._checkpointer.close()
+        while self._idle:
+            self._idle.pop().close()
+        if self._writing is not None:
+            self.writer.forget()
+            self._writing.close()
+            self._writing = None
+        return True
+
+    def go_on(self) -> None:
+        """Undo `quiet`, in the process that was forked."""
+        self._changed.release()
+        self._writer_lock.release()
+
     def _take_reader(self) -> EventConnection:
         with self._changed:
             self._must_be_open()
@@ -231,3 +271,18 @@ class EventPool(SQLiteConnectionPool):
 
 def _acquired(lock: threading.Lock, give_up: float) -> bool:
     return lock.acquire(timeout=max(0.0, give_up - time.monotonic()))
+
+
+def _before_fork() -> None:
+    _quiet.extend(pool for pool in list(_pools) if pool.quiet())
+
+
+def _after_fork() -> None:
+    while _quiet:
+        _quiet.pop().go_on()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_quiet.clear
+    )

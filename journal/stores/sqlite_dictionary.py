@@ -91,7 +91,7 @@ class SQLiteDictionary:
         self._ours = self._ours or self._shipped
 
     def _checked(self, data: bytes, operation: str) -> Compressor:
-        if crc32(data) != CHECKSUM:
+        if type(data) is not bytes or crc32(data) != CHECKSUM:
             raise self._damaged(operation, "changed")
         return Compressor(data)
 

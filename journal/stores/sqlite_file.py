@@ -25,7 +25,8 @@ class SQLiteFile:
     """A regular file that exists and may be read."""
 
     path: Path
-    """Absolute, so that a later change of directory does not matter."""
+    """Absolute, so that a later change of directory does not matter, and without symbolic
+    links: SQLite puts its files beside what they lead to."""
     location: str
     """What messages call it."""
     device: int
@@ -80,6 +81,7 @@ def find_file(path: Path, *, create: bool) -> SQLiteFile:
     path = path.absolute()
     if create:
         _create_if_missing(path, location)
+    path = Path(os.path.realpath(path))
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -6,12 +6,14 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from journal.errors import LeaseMoved
-from journal.ids import StreamId
+from journal.errors import CorruptEvent, LeaseMoved
+from journal.ids import StreamId, Version
 from journal.stores.interface import Lease
 
 FORMAT = 2
 """The first format that has them."""
+
+_TYPES = (str, int, str, str, int, str, int)
 
 _LEASES = """
     SELECT name, generation, owner, host, process, started, expires_at
@@ -19,12 +21,13 @@ _LEASES = """
 """
 _REPLACE = """
     UPDATE leases SET generation = ?, owner = ?, host = ?, process = ?, started = ?, expires_at = ?
-    WHERE stream = ? AND generation <= ?
+    WHERE stream = ? AND (generation < ? OR generation = ? AND expires_at <> 0)
 """
 _INSERT = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
 _RENEW = """
     UPDATE leases SET expires_at = ?
     WHERE stream = (SELECT key FROM streams WHERE name = ?) AND generation = ?
+        AND expires_at <> 0
 """
 
 
@@ -43,6 +46,8 @@ def read_live_leases(connection: sqlite3.Connection) -> list[Lease]:
 def store_lease(connection: sqlite3.Connection, key: int, lease: Lease) -> None:
     """Store a lease in place of its stream's, within the caller's transaction.
 
+    One that was released stays so until a higher generation takes its place.
+
     Args:
         key: the stream's.
 
@@ -50,16 +55,18 @@ def store_lease(connection: sqlite3.Connection, key: int, lease: Lease) -> None:
         LeaseMoved: the stored generation is higher.
     """
     row = lease[1:]
-    if connection.execute(_REPLACE, (*row, key, lease.generation)).rowcount:
+    if connection.execute(_REPLACE, (*row, key, lease.generation, lease.generation)).rowcount:
         return
     held = read_lease(connection, lease.stream)
     if held is not None:
-        raise LeaseMoved(lease.stream, lease.generation, held.generation)
+        if held.generation > lease.generation:
+            raise LeaseMoved(lease.stream, lease.generation, held.generation)
+        return  # it was released
     connection.execute(_INSERT, (key, *row))
 
 
 def renew_leases(connection: sqlite3.Connection, leases: Sequence[Lease]) -> list[Lease]:
-    """Store new expiry times, within the caller's transaction.
+    """Store new expiry times, within the caller's transaction, but for those released.
 
     Returns:
         The stored leases of other generations, which were left alone.
@@ -69,10 +76,12 @@ def renew_leases(connection: sqlite3.Connection, leases: Sequence[Lease]) -> lis
         renewal = (lease.expires_at, lease.stream, lease.generation)
         if not connection.execute(_RENEW, renewal).rowcount:
             held = read_lease(connection, lease.stream)
-            if held is not None:
+            if held is not None and held.generation != lease.generation:
                 moved.append(held)
     return moved
 
 
 def _lease(row: tuple[Any, ...]) -> Lease:
+    if tuple(map(type, row)) != _TYPES:
+        raise CorruptEvent(str(row[0]), Version(0), "its lease holds a value of another type")
     return Lease(StreamId(row[0]), *row[1:])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from journal.errors import FileMoved
+from journal.stores.sqlite_errors import explain
 from journal.stores.sqlite_file import SQLiteFile
 
 _HEADER = 32
@@ -26,6 +27,8 @@ class Log:
             self._bytes = self._path.open("rb", buffering=0)
         except FileNotFoundError:
             raise FileMoved(str(self._path)) from None
+        except OSError as error:
+            raise explain(error, location=file.location, operation="write to") from error
 
     def reaches(self, size: int) -> bool:
         """Tell whether there are more than so many bytes of it in use.

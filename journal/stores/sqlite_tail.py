@@ -35,7 +35,8 @@ class Tail:
     """The last event, the last versions of streams and the generations of their leases.
 
     Within the writer's transaction. It is true until another connection commits, which
-    SQLite tells cheaply, or a transaction fails, after which `forget` must be called.
+    SQLite tells cheaply, each connection by numbers of its own, or a transaction fails, after
+    which `forget` must be called.
     """
 
     def __init__(self) -> None:
@@ -43,15 +44,16 @@ class Tail:
         self.recorded_at = 0
         self.heads: dict[StreamId, Head] = {}
         """Those that are remembered."""
+        self._connection: sqlite3.Connection | None = None
         self._data_version: int | None = None
 
     def refresh(self, connection: sqlite3.Connection) -> None:
         """Read again what others may have changed; the transaction must have begun."""
         seen = data_version(connection)
-        if seen != self._data_version:
+        if seen != self._data_version or connection is not self._connection:
             self.position, self.recorded_at = connection.execute(_LAST).fetchone() or (0, 0)
             self.heads.clear()
-            self._data_version = seen
+            self._connection, self._data_version = connection, seen
         elif len(self.heads) > STREAMS:
             self.heads.clear()
 

@@ -56,7 +56,7 @@ def test_what_is_wrong_is_told_with_its_place_and_an_advice_that_works(cli, reco
     one_line(done, "runjournal.db: 1 finding is wrong")
     assert "wrong   run r, version 9: its checksum does not match" in done.out
     [advice] = [line for line in done.out.splitlines() if "do: " in line]
-    assert "restore the file from a backup" in advice
+    assert "put a copy of a backup in its place" in advice
     command = shlex.split(advice.split("`")[1])
     assert command[0] == "runjournal"
     shown = cli(*command[1:])

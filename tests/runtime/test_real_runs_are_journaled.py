@@ -288,6 +288,6 @@ def test_a_store_that_was_taken_over_stops_its_run(tmp_path):
     with (
         Journal.open(tmp_path / "runs.db") as journal,
         Journal.open(tmp_path / "runs.db") as other,
-        pytest.raises(AgentError, match="was taken over"),
+        pytest.raises(AgentError, match="is being written by"),
     ):
         asyncio.run(main())

@@ -1,7 +1,7 @@
 """Small journal files, and the reads of a store."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store
@@ -39,3 +39,12 @@ def three_runs(path):
                 [event(version, f"run:{at}", identity=version) for at in (1, 2, 3)], now=version
             )
     return path
+
+
+@contextmanager
+def stalled(path):
+    """Let nobody commit to the file."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")

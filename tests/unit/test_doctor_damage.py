@@ -59,7 +59,7 @@ def test_a_damaged_event(path, flip, quick):
     [finding] = examine(path).findings
     assert finding.what == "its checksum does not match"
     assert f"`runjournal --db {path} replay --at version:4 r`" in finding.advice
-    assert "restore the file from a backup" in finding.advice
+    assert "put a copy of a backup in its place" in finding.advice
 
 
 def test_a_damaged_checkpoint_and_all_that_builds_on_it(path, flip):

@@ -11,25 +11,15 @@ import pytest
 
 from journal import AsyncJournal, Journal, write_queue
 from journal.errors import (
-    JournalBusy,
     JournalClosed,
     NotWritten,
     RecordConflict,
     StorageFailed,
 )
-from journal.stores import open_store
 from tests import samples
+from tests.unit.sqlite_files import stalled
 
 MINUTE = 60.0
-
-
-@contextmanager
-def stalled(path):
-    """Let nobody commit to the file."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
 
 
 def until(true):
@@ -334,23 +324,5 @@ def test_a_thread_that_leads_serves_tasks_and_the_other_way_round(path):
                 await asyncio.to_thread(thread.join, MINUTE)
             for run in runs:
                 assert journal.sync.reader.head(run.run_id) == 101
-
-    asyncio.run(main())
-
-
-def test_a_locked_file_is_waited_for_once_by_all_who_wait_together(path):
-    async def main():
-        store = open_store(path, create=True, busy_timeout=0.5)
-        journal = AsyncJournal(Journal(store))
-        run = await journal.run("r", session_id="s")
-        with stalled(path):
-            began = time.monotonic()
-            calls = [run.append(samples.record(n)) for n in range(40)]
-            errors = await asyncio.gather(*calls, return_exceptions=True)
-            assert all(isinstance(error, JournalBusy) for error in errors)
-            # The first alone, then the others together: not one after the other.
-            assert time.monotonic() - began < 40 * 0.5
-        assert not (await run.append(samples.record(0))).repeated
-        await journal.close()
 
     asyncio.run(main())

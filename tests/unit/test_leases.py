@@ -6,14 +6,15 @@ import time
 
 import pytest
 
-from journal import Journal, times
-from journal.errors import RunIsLeased, StaleWriter
+from journal import Journal, facts, times
+from journal.errors import JournalBusy, RunIsLeased, StaleWriter
 from journal.events import RunLeaseTaken
 from journal.export import export_all
 from journal.ids import run_stream
 from journal.ingest import Ingest
 from journal.json_door import dumps
 from journal.leases import LEASE_SECONDS, SKEW
+from journal.pending import Write
 from journal.stores import open_store
 from tests import samples
 
@@ -222,3 +223,70 @@ def test_a_lease_taken_in_another_journal_counts_after_ingest(path, tmp_path):
         assert taken(copy) == [(2, "released")]
         assert copy.run("r").generation == 3
         assert taken(copy) == [(2, "released"), (3, "unowned")]
+
+
+def test_an_owner_that_only_offers_again_keeps_its_lease():
+    with Journal.open("memory://") as journal:
+        run = journal.run("run_1", session_id="s1")
+        run.append(samples.record(0))
+        clock, passed = journal._leases._clock, 0
+        journal._leases._clock = lambda: clock() + passed * 1_000_000
+        for _ in range(8):
+            passed += 5
+            assert run.append(samples.record(0)).repeated
+            if passed % 10 == 0:
+                journal._leases.renew_due()
+        assert journal._store.lease(run_stream("run_1")).expires_at > journal._leases._clock()
+
+
+def test_a_release_that_failed_does_not_lock_the_journal_out_of_its_run(monkeypatch):
+    def busy(_):
+        raise JournalBusy("memory://", 5.0)
+
+    with Journal.open("memory://") as journal:
+        run = journal.run("run_1", session_id="s1")
+        with monkeypatch.context() as patch:
+            patch.setattr(journal._store, "renew", busy)
+            with pytest.raises(JournalBusy):
+                run.release()
+        assert journal.run("run_1").generation == 2
+
+
+def test_a_run_that_could_not_be_opened_is_not_held(monkeypatch):
+    def busy(_):
+        raise JournalBusy("memory://", 5.0)
+
+    with Journal.open("memory://") as journal:
+        journal.run("run_1", session_id="s1").release()
+        with monkeypatch.context() as patch:
+            patch.setattr(journal._openings, "known", busy)
+            with pytest.raises(JournalBusy):
+                journal.run("run_1")
+        assert not journal._store.leases()
+
+
+def test_a_host_that_was_taken_over_is_stale_until_it_gives_its_handle_back(path):
+    line = dumps(
+        {"type": "stream_record", "session_id": "s", "run_id": "r", "record": samples.record(5)}
+    )
+    with Journal.open(path) as one, Journal.open(path) as two:
+        old = one.run("r", session_id="s")
+        new = two.run("r", takeover=True)
+        for _ in range(2):
+            with pytest.raises(StaleWriter):
+                Ingest(one).read([line])
+            new.release()
+        old.release()
+        assert Ingest(one).read([line]).recorded["stream_record"] == 1
+
+
+def test_a_released_lease_stays_released_whatever_was_on_its_way(path):
+    with Journal.open(path) as journal:
+        run = journal.run("r", session_id="s")
+        lease = stored(path)
+        run.release()
+        journal._store.renew([lease])
+        assert stored(path).expires_at == 0
+        fact = facts.fact(run_stream("r"), "run.resumed.v1", {})
+        journal._writer.write(Write([fact], leases=(lease,)))
+        assert stored(path).expires_at == 0

@@ -9,7 +9,6 @@ from journal import Journal
 from journal.errors import FixInput, InvalidJSON, InvalidRecord, RecordConflict, RedactionFailed
 from journal.json_door import dumps
 from journal.records import APPROVAL_RECORD, CHECKPOINT, RESUMABLE_STATE, STREAM_RECORD, wrap
-from projections import replay
 from tests import samples
 
 SECRET = "hunter2-swordfish-correct-horse"
@@ -365,14 +364,23 @@ def test_one_bad_record_keeps_a_batch_from_being_written(opened):
         assert journal.reader.head("r") == 1
 
 
-def test_a_record_is_known_by_the_sequence_it_is_left_with(opened):
-    def renumber(value, path, _kind):
-        return value + 100 if path == "$.sequence" else value
+@pytest.mark.parametrize(
+    ("path", "write"),
+    [
+        ("$.sequence", lambda journal, run: run.append(samples.record(1))),
+        ("$.checkpoint_id", lambda journal, run: run.checkpoint(samples.checkpoint())),
+        ("$.run_id", lambda journal, run: journal.approval(samples.approval())),
+    ],
+)
+def test_a_record_stays_under_its_own_ids(opened, path, write):
+    def renumber(value, at, _kind):
+        return (value + 100 if path == "$.sequence" else "other") if at == path else value
 
     with opened(renumber) as journal, begun(journal) as run:
-        run.append(samples.record(1))
-        assert run.append(samples.record(1)).repeated
-        assert [entry["sequence"] for entry in replay(journal, "r").tail] == [101]
+        before = journal.reader.head("r")
+        with pytest.raises(RedactionFailed):
+            write(journal, run)
+        assert journal.reader.head("r") == before
 
 
 def test_the_same_record_left_different_is_a_conflict(opened):

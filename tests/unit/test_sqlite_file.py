@@ -23,7 +23,7 @@ from journal.errors import (
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store, sqlite_schema, sqlite_tail
 from journal.values import large_strings
-from tests.unit.sqlite_files import connect, event
+from tests.unit.sqlite_files import connect, event, versions
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "journals"
 STATEMENTS = [*sqlite_schema.statements(after=0)]
@@ -327,3 +327,15 @@ class TestOpen:
                 for e in store.read_all()
             ]
         assert self.read_with_the_format_page(path.parent, monkeypatch, capsys) == expected
+
+
+def test_a_journal_named_by_a_symbolic_link_is_written_and_read(tmp_path):
+    path, link = tmp_path / "runs.db", tmp_path / "link.db"
+    link.symlink_to(path.name)
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(1)], now=9)
+        with closing(open_store(link, create=True)) as other:
+            other.append([event(2)], now=9)
+            assert versions(other.read_stream("run:1")) == [1, 2]
+        assert not list(tmp_path.glob("link.db-*"))
+        assert versions(store.read_stream("run:1")) == [1, 2]

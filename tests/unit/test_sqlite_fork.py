@@ -5,6 +5,7 @@ import signal
 import threading
 import warnings
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,18 @@ def test_the_child_may_come_while_the_log_is_moved(path, monkeypatch):
             store.append([event(version)], now=9)
         assert versions(store.read_stream("run:1")) == [*range(1, 85)]
         assert store.head("run:child") == 1
+
+
+def test_the_child_that_opens_its_own_holds_locks_of_its_own(path):
+    with closing(open_store(path, create=True)) as store:
+        store.append([event(5)], now=9)
+
+        def work():
+            with closing(open_store(path, create=True)) as own:
+                own.append([event(6)], now=9)
+                shared = path.with_name(f"{path.name}-shm").stat().st_ino
+                locks = Path("/proc/locks").read_text("ascii").splitlines()
+                mine = [line for line in locks if f" {os.getpid()} " in line]
+                return any(line.endswith(f":{shared} 128 128") for line in mine)
+
+        assert in_child(work) == "True"
