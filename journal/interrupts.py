@@ -12,7 +12,8 @@ import threading
 
 # What signal.signal and signal.getsignal call, at a tenth of their cost.
 from _signal import getsignal, signal  # type: ignore[import-not-found]
-from signal import SIGINT, SIGTERM, raise_signal
+from collections.abc import Callable
+from signal import SIGINT, SIGTERM
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -28,13 +29,13 @@ class InterruptsWait:
     __slots__ = ("_before", "_seen")
 
     def __enter__(self) -> None:
-        self._before: dict[int, Any] = {}
+        self._before: dict[int, Callable[[int, FrameType | None], Any]] = {}
         self._seen: list[int] = []
         if threading.current_thread() is not _main:
             return
         for number in WAITING:
-            if getsignal(number) is None:
-                continue  # set by other code than Python's, which could not set it back
+            if not callable(getsignal(number)):
+                continue  # it raises nothing: ignored, or the system's to handle
             try:
                 self._before[number] = signal(number, self._note)
             except ValueError:
@@ -53,12 +54,8 @@ class InterruptsWait:
     def _deliver(self) -> None:
         while self._seen:
             number = self._seen.pop(0)
-            handler = self._before[number]
             try:
-                if callable(handler):
-                    handler(number, None)
-                else:
-                    raise_signal(number)
+                self._before[number](number, None)
             except BaseException:
                 self._deliver()  # the others, too; the last one that raises is what is raised
                 raise

@@ -249,8 +249,11 @@ class WriteQueue:
         """Commit groups until the own write is settled, then let another lead."""
         try:
             while not own.settled:
+                if self._company > 1:
+                    time.sleep(0)  # those who were woken may be about to join
                 with self._changed:
                     self._take()
+                    self._company = max(1, len(self._group))
                 self._commit_group()
         finally:
             with self._changed:
