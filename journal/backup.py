@@ -182,10 +182,12 @@ def _put(temporary: Path, path: Path) -> None:
             os.link(temporary, path)
         except FileExistsError:
             raise TargetExists(str(path)) from None
-        except OSError:  # a file system without links
-            if os.path.lexists(path):
+        except OSError:  # a file system without links: the name is taken first
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            except FileExistsError:
                 raise TargetExists(str(path)) from None
-            temporary.rename(path)
+            temporary.replace(path)
         try:
             temporary.unlink(missing_ok=True)
             with _descriptor(path.absolute().parent) as directory:

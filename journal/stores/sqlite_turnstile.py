@@ -150,8 +150,8 @@ class Turnstile:
     def _is_in_place(self) -> bool:
         try:
             found = os.stat(self._path)  # noqa: PTH116 - on the way of writes
-        except FileNotFoundError:
-            return False
+        except OSError:
+            return False  # opening it again tells what is wrong
         return self._opened is not None and os.path.samestat(found, self._opened)
 
 
