@@ -15,11 +15,10 @@ from journal.errors import JournalClosed, JournalForked
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.metrics import Metrics
-from journal.offers import WRAPPED, Offer, Source
+from journal.offers import WRAPPED, Offer, Source, plain
 from journal.pending import may_linger
 from journal.progress import Progress, unseen
 from journal.receipt import Receipt
-from journal.records import Record
 from journal.redact import Hook
 from journal.run import Run
 
@@ -121,8 +120,7 @@ class AsyncRun:
 
 def _frozen(source: Source) -> bytes:
     """Read what a host hands in before anything waits; another thread checks the rest."""
-    plain = source.to_json() if isinstance(source, Record) else source
-    return accept(plain, max_bytes=MAX_BUNDLE_BYTES, wrapped=WRAPPED)[1]
+    return accept(plain(source), max_bytes=MAX_BUNDLE_BYTES, wrapped=WRAPPED)[1]
 
 
 class AsyncJournal:

@@ -40,7 +40,6 @@ LEASE_SECONDS = 30.0
 SKEW = 5.0
 """Seconds by which the clocks of two owners may disagree."""
 
-
 TOGETHER = 1000
 """Leases renewed in one transaction, so that no append waits for many."""
 

@@ -37,7 +37,6 @@ GROUP_BYTES = 8 * 1024 * 1024
 LINGER = 0.05
 """Seconds a lingering write waits for company at most."""
 
-
 IDLE = 10.0
 """Seconds after which the queue's thread ends when no task has written."""
 

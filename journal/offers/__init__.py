@@ -14,7 +14,7 @@ from journal.offers.offer import (
     marked,
     redacted,
 )
-from journal.offers.reading import WRAPPED, Source, as_object, check_id, check_status, read
+from journal.offers.reading import WRAPPED, Source, as_object, check_id, check_status, plain, read
 from journal.offers.records import (
     STATUS_FACTS,
     approval,
@@ -42,6 +42,7 @@ __all__ = [
     "imported",
     "large_values",
     "marked",
+    "plain",
     "read",
     "record",
     "redacted",

@@ -71,7 +71,7 @@ class EventPool(SQLiteConnectionPool):
         self.busy_timeout = busy_timeout
         self._process = os.getpid()
         self._checkpointer = Checkpointer(
-            lambda: self._connect("mode=rw", prepare_reader, timeout=0)
+            lambda: connect(file, "mode=rw", prepare_reader, timeout=0)
         )
         self.writer = Writer(
             file, self._checkpointer, durability=durability, busy_timeout=busy_timeout
@@ -234,7 +234,7 @@ class EventPool(SQLiteConnectionPool):
         else:
             # SQLite would put a log of ours, unwritable for its owner, beside the file.
             options = "mode=ro&immutable=1"
-        connection = self._connect(options, prepare_reader, timeout=self.busy_timeout)
+        connection = connect(self.file, options, prepare_reader, timeout=self.busy_timeout)
         # One that cannot lock the file must not outlive the page it was opened for.
         return EventConnection(connection, lasting=lasting)
 
@@ -243,30 +243,48 @@ class EventPool(SQLiteConnectionPool):
             self.writer.prepare(connection, give_up)
 
         # It waits for others by itself, in their turn, and never in SQLite's.
-        connection = self._connect("mode=rw", prepare_writer, timeout=0)
+        connection = connect(self.file, "mode=rw", prepare_writer, timeout=0)
         return EventConnection(connection, lasting=True)
 
-    def _connect(
-        self, options: str, finish: Callable[[sqlite3.Connection], None], *, timeout: float
-    ) -> sqlite3.Connection:
-        self.file.must_be_in_place()
-        connection = sqlite3.connect(
-            f"{self.file.path.as_uri()}?{options}",
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=STATEMENTS,
-        )
-        try:
-            prepare(connection)
-            # A damaged text must not fail the whole read: its own row's checksum tells.
-            connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
-            finish(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+
+def connect(
+    file: SQLiteFile,
+    options: str,
+    finish: Callable[[sqlite3.Connection], None],
+    *,
+    timeout: float,
+) -> sqlite3.Connection:
+    r"""Open a connection to a journal file, in autocommit mode, for any thread.
+
+    Damaged texts come with `\xNN` for what is not UTF-8.
+
+    Args:
+        options: of the URI: how the file is opened.
+        finish: sets up the rest; when it raises, the connection is closed.
+        timeout: seconds that SQLite waits for others' locks.
+
+    Raises:
+        FileMoved: the file is no longer there.
+        sqlite3.Error: it cannot be opened.
+    """
+    file.must_be_in_place()
+    connection = sqlite3.connect(
+        f"{file.path.as_uri()}?{options}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=STATEMENTS,
+    )
+    try:
+        prepare(connection)
+        # A damaged text must not fail the whole read: its own row's checksum tells.
+        connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+        finish(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _acquired(lock: threading.Lock, give_up: float) -> bool:

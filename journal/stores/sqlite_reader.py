@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from journal.errors import JournalError
 from journal.stores.sqlite_beside import beside, size
+from journal.stores.sqlite_connection import connect
 from journal.stores.sqlite_errors import EngineError, translate
 from journal.stores.sqlite_file import SQLiteFile
-from journal.stores.sqlite_pragmas import prepare, prepare_reader
+from journal.stores.sqlite_pragmas import prepare_reader
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for whoever has locked the whole file, which no writer of ours does."""
@@ -21,29 +21,12 @@ OFTEN = 100_000
 
 
 def connect_reader(file: SQLiteFile) -> sqlite3.Connection:
-    r"""Open a connection that changes neither the file nor its log, also when it is closed.
-
-    It is in autocommit mode. Damaged texts come with `\xNN` for what is not UTF-8.
+    """Open a connection that changes neither the file nor its log, also when it is closed.
 
     Raises:
-        sqlite3.Error: it cannot be opened.
+        FileMoved, sqlite3.Error: see `journal.stores.sqlite_connection.connect`.
     """
-    file.must_be_in_place()
-    connection = sqlite3.connect(
-        f"{file.path.as_uri()}?{_options(file)}",
-        uri=True,
-        timeout=BUSY_TIMEOUT,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        prepare(connection)
-        prepare_reader(connection)
-        connection.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return connect(file, _options(file), prepare_reader, timeout=BUSY_TIMEOUT)
 
 
 def lies_still(file: SQLiteFile) -> bool:

@@ -162,3 +162,22 @@ def recorded(tmp_path):
     with Journal.open(path) as opened:
         record_a_run(opened)
     return path
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def attach(monkeypatch):
+    """Make the standard error a terminal; called within the test, as pytest sets it before."""
+
+    def to_terminal():
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
+        made = Terminal()
+        monkeypatch.setattr(sys, "stderr", made)
+        return made
+
+    return to_terminal

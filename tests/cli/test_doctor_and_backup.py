@@ -15,21 +15,6 @@ from journal.cli import progress
 from journal.stores import sqlite_reader
 from tests import samples
 from tests.cli.conftest import environment, one_line, record_a_run
-from tests.cli.test_progress import Terminal
-
-
-@pytest.fixture
-def attach(monkeypatch):
-    """Make the standard error a terminal; called within the test, as pytest sets it before."""
-
-    def to_terminal():
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "80")
-        made = Terminal()
-        monkeypatch.setattr(sys, "stderr", made)
-        return made
-
-    return to_terminal
 
 
 def test_a_healthy_journal(cli, recorded):

@@ -1,18 +1,10 @@
 """A progress bar is shown on a terminal, for what takes longer than a second."""
 
-import io
-import sys
-
 import pytest
 
 from journal.cli import progress
 from journal.cli.progress import progress_bar
 from tests.cli.test_ingest_and_export import record_line
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.fixture
@@ -26,20 +18,6 @@ def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr(progress, "time", made)
     return made
-
-
-@pytest.fixture
-def attach(monkeypatch):
-    """Make the standard error a terminal; called within the test, as pytest sets it before."""
-
-    def to_terminal():
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "80")
-        made = Terminal()
-        monkeypatch.setattr(sys, "stderr", made)
-        return made
-
-    return to_terminal
 
 
 def test_nothing_is_shown_within_the_first_second(clock, attach):

@@ -1,17 +1,12 @@
 """Journals to back up and to examine."""
 
-import os
 import sqlite3
-import tempfile
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing
 
 from journal import Journal
 from journal.export import export_all
 from journal.stores.sqlite_checksum import checksum
 from tests import samples
-
-NOBODY = 65534
 
 
 def write_journal(path, records=300):
@@ -35,29 +30,6 @@ def lines(path):
 
 def names(directory):
     return sorted(entry.name for entry in directory.iterdir())
-
-
-@contextmanager
-def public_directory():
-    """A directory that other users may use, whoever runs the tests."""
-    with tempfile.TemporaryDirectory(prefix="runjournal-") as made:
-        directory = Path(made)
-        directory.chmod(0o777)
-        yield directory
-        directory.chmod(0o700)
-
-
-@contextmanager
-def without_privileges():
-    """Be a user whom permissions bind; the superuser is not bound."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def behind_the_guards(path, statement, *values):

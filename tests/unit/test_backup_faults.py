@@ -21,10 +21,9 @@ from journal.stores import sqlite_backup
 from tests.unit.care_files import (
     lines,
     names,
-    public_directory,
-    without_privileges,
     write_journal,
 )
+from tests.unit.privileges import public_directory, without_privileges
 
 
 @pytest.fixture

@@ -19,12 +19,10 @@ from journal.stores import sqlite_reader, sqlite_surroundings
 from tests.samples import delta
 from tests.unit.care_files import (
     EVENTS,
-    NOBODY,
     names,
-    public_directory,
-    without_privileges,
     write_journal,
 )
+from tests.unit.privileges import NOBODY, public_directory, without_privileges
 
 
 @pytest.fixture

@@ -2,17 +2,15 @@
 
 import os
 import shutil
-import tempfile
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
 from journal.errors import ReadOnly, StorageFailed
 from journal.ids import StreamId, Version
 from journal.stores import NewEvent, open_store
-
-NOBODY = 65534
+from tests.unit.care_files import names
+from tests.unit.privileges import NOBODY, public_directory, without_privileges
 
 
 def event(version):
@@ -27,29 +25,8 @@ def make(path, count=1):
 
 @pytest.fixture
 def shared():
-    """A directory that other users may use, whoever runs the tests."""
-    directory = Path(tempfile.mkdtemp(prefix="runjournal-"))
-    directory.chmod(0o777)
-    yield directory
-    directory.chmod(0o700)
-    shutil.rmtree(directory)
-
-
-@contextmanager
-def without_privileges():
-    """Be a user whom permissions bind; the superuser is not bound."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-def names(directory):
-    return sorted(entry.name for entry in directory.iterdir())
+    with public_directory() as directory:
+        yield directory
 
 
 def test_a_file_that_may_not_be_read(shared):
