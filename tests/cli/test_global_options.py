@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from journal import Journal
-from journal.cli.main import globals_first
+from journal.cli.app import globals_first
 from tests.cli.conftest import environment
 
 

@@ -1,0 +1,1 @@
+"""The commands: each function parses, makes one library call, and prints."""

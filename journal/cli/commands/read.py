@@ -1,0 +1,102 @@
+"""Commands that read: lists, the log, views, and interchange lines going out."""
+# ruff: noqa: PLC0415 - what a command needs is imported when it runs: --help answers at once
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from journal.cli.failures import FAILED
+from journal.cli.options import At, From, Full, Kinds, Limit, Run, Session, Status, To
+
+
+def export(
+    ctx: typer.Context,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run.")] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Every run and session.")] = False,
+) -> None:
+    """Print a run as interchange lines.
+
+    These are JSON, one a line, that ingest reads; --json changes nothing.
+    """
+    if (run is None) is not everything:
+        raise typer.BadParameter("name either a run or --all")
+    from journal.cli.transfer import export_lines
+
+    with ctx.obj.journal() as journal:
+        export_lines(journal, run, ctx.obj.output())
+
+
+def sessions(ctx: typer.Context, *, full: Full = False) -> None:
+    """List sessions, newest first."""
+    from journal.cli.listing import show_sessions
+    from projections import list_sessions
+
+    output = ctx.obj.output(full=full)
+    with ctx.obj.journal() as journal:
+        output.each(list_sessions(journal), show_sessions)
+
+
+def runs(
+    ctx: typer.Context,
+    *,
+    session: Session = None,
+    status: Status = None,
+    limit: Limit = None,
+    full: Full = False,
+) -> None:
+    """List runs, newest first."""
+    from journal.cli.listing import show_runs
+    from projections import list_runs
+
+    output = ctx.obj.output(full=full)
+    with ctx.obj.journal() as journal:
+        output.each(list_runs(journal, session, status, limit), show_runs)
+
+
+def log(  # noqa: PLR0913 - its options
+    ctx: typer.Context,
+    run: Run,
+    *,
+    frm: From = None,
+    to: To = None,
+    kind: Kinds = None,
+    full: Full = False,
+) -> None:
+    """List a run's events in logical order.
+
+    One a line; * after the version marks an event that came in by ingest.
+    """
+    from journal.cli.listing import show_log
+    from projections import log as read_log
+
+    output = ctx.obj.output(full=full)
+    with ctx.obj.journal() as journal:
+        output.each(read_log(journal, run, frm, to, kind or None), show_log)
+
+
+def replay(ctx: typer.Context, run: Run, *, at: At = "latest", full: Full = False) -> None:
+    """Show a run as it was at a cursor."""
+    from journal.cli.page import show_view
+    from projections import parse_cursor
+    from projections import replay as replay_run
+
+    cursor = parse_cursor(at)
+    output = ctx.obj.output(full=full)
+    with ctx.obj.journal() as journal:
+        output.one(replay_run(journal, run, at=cursor), show_view)
+
+
+def evidence(ctx: typer.Context, run: Run, *, at: At = "latest", full: Full = False) -> None:
+    """Show the resume evidence at a cursor."""
+    from journal.cli.page import show_evidence
+    from projections import parse_cursor
+    from projections import replay as replay_run
+
+    cursor = parse_cursor(at)
+    output = ctx.obj.output(full=full)
+    with ctx.obj.journal() as journal:
+        if not show_evidence(output, replay_run(journal, run, at=cursor)):
+            raise typer.Exit(FAILED)
