@@ -48,6 +48,24 @@ class RunOpened(Event):
     conversation_id: str | None = None
 
 
+class RunForked(Event):
+    """A run began as a fork of another; always the first event of its stream.
+
+    `journal.lineage.Lineage` says what each field means.
+    """
+
+    NAME: ClassVar[str] = "run.forked.v1"
+    run_id: str
+    session_id: str
+    conversation_id: str | None = None
+    source: str
+    source_version: int
+    before: list[int] | None = None
+    until: int | None = None
+    forked: str
+    cursor: str
+
+
 class StreamRecorded(Event):
     """The host streamed a record (`AgentStreamRecord`)."""
 
@@ -250,6 +268,7 @@ EVENTS: dict[str, type[Event]] = {
         ResumeReleased,
         ResumeStarted,
         RunCommitted,
+        RunForked,
         RunLeaseTaken,
         RunOpened,
         RunResumed,
@@ -263,6 +282,9 @@ EVENTS: dict[str, type[Event]] = {
     )
 }
 """Every event of this version, by stored name."""
+
+OPENINGS = (RunForked.NAME, RunOpened.NAME)
+"""Names of the events that a run can begin with."""
 
 STATE_DOCUMENTS = (CheckpointTaken.NAME, ContextExported.NAME, SessionSaved.NAME)
 """Names whose documents repeat the message history: one chain of differences."""

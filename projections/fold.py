@@ -32,6 +32,7 @@ EventName: TypeAlias = Literal[
     "resume.released.v1",
     "resume.started.v1",
     "run.committed.v1",
+    "run.forked.v1",
     "run.lease_taken.v1",
     "run.opened.v1",
     "run.resumed.v1",
@@ -216,7 +217,7 @@ def _fact(fold: RunFold, event: RecordedEvent) -> None:  # noqa: C901, PLR0912 -
         case "deferred_tool.requested.v1" | "deferred_tool.resolved.v1":
             fold.deferred_tools[data["record"]["deferred_id"]] = data["record"]
             fold.waits["deferred tool", data["record"]["deferred_id"]] = event
-        case "run.opened.v1":
+        case "run.opened.v1" | "run.forked.v1":
             fold.session_id = data["session_id"]
             fold.conversation_id = data.get("conversation_id")
         case "run.status_changed.v1":

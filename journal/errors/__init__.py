@@ -24,6 +24,7 @@
     |   +-- CursorOutOfRange
     |   +-- InvalidLocation
     |   +-- TargetExists
+    |   +-- CannotFork
     |   +-- UnknownEvent
     |   +-- NotFound
     |       +-- RunNotFound
@@ -59,6 +60,7 @@ from journal.errors.base import (
     brief,
 )
 from journal.errors.fix_input import (
+    CannotFork,
     CheckpointNotFound,
     CursorOutOfRange,
     InvalidCursor,
@@ -111,6 +113,7 @@ __all__ = [
     "AgentExecutorError",
     "BatchConflict",
     "BrokenBase",
+    "CannotFork",
     "CheckpointNotFound",
     "CommitInterrupted",
     "Conflict",

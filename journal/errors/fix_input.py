@@ -199,6 +199,24 @@ class CheckpointNotFound(NotFound):
 
 
 @dataclass(eq=False)
+class CannotFork(FixInput):
+    """The run never was in exactly the state that a fork would begin with."""
+
+    run_id: str
+    cursor: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"run {self.run_id!r} cannot be forked at {self.cursor}: {self.reason}; "
+            f"fork it at a checkpoint, `runjournal log {self.run_id} --kind checkpoint.taken` "
+            "lists them"
+        )
+
+
+@dataclass(eq=False)
 class JournalNotFound(NotFound):
     """A command that only reads was pointed at a journal that is not there."""
 

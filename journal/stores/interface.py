@@ -170,6 +170,37 @@ class Store(Protocol):
         """
         ...
 
+    def read_versions(
+        self, stream: StreamId, versions: Collection[Version]
+    ) -> Sequence[StoredEvent]:
+        """Read some events of a stream, by version.
+
+        Args:
+            versions: at most 1000, in any order.
+
+        Returns:
+            Those that exist, in rising order of version, as many as a page holds: when some
+            are missing, ask for those above the last one given.
+
+        Raises:
+            CorruptEvent: a row no longer decodes, or its name is unknown to the file.
+        """
+        ...
+
+    def wait_for(self, after: Position, timeout: float) -> bool:
+        """Wait until there is an event after a position, whoever appends it.
+
+        It is told within about 50 ms of its commit, also by another process, and costs
+        almost nothing while nothing happens.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Returns:
+            Whether there is one.
+        """
+        ...
+
     def read_all(
         self, *, after: Position = Position(0), limit: int = 1000
     ) -> Sequence[StoredEvent]:
