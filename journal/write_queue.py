@@ -89,17 +89,18 @@ class WriteQueue:
         try:
             with InterruptsWait():
                 with self._changed:
-                    if self._led:
+                    leads = not self._led
+                    if leads:
+                        self._enter(write)
+                        self._led = write.leads = True
+                    else:
                         write.will_wait()
                         self._enter(write)
                         self._changed.notify_all()
-                    else:
-                        self._enter(write)
-                        self._led = write.leads = True
-                if write.leads:
+                if leads:
                     self._lead(write)
             while not write.settled:
-                write.wait()
+                write.wait()  # also for the word to lead, which may have come already
                 if write.leads:
                     with InterruptsWait():
                         self._lead(write)
