@@ -10,10 +10,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
+from journal.arrival_watch import ArrivalWatch
+from journal.async_subscription import AsyncSubscription
 from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import JournalClosed, JournalForked
 from journal.journal import Journal
 from journal.json_door import accept
+from journal.lineage import Forkable
 from journal.metrics import Metrics
 from journal.offers import WRAPPED, Offer, Source, plain
 from journal.pending import may_linger
@@ -137,6 +140,7 @@ class AsyncJournal:
         self._process = os.getpid()
         self._writing = ThreadPoolExecutor(THREADS, thread_name_prefix="journal-write")
         self._reading = ThreadPoolExecutor(THREADS, thread_name_prefix="journal-read")
+        self._watch = ArrivalWatch(journal.reader.wait_for)
 
     @classmethod
     def open(cls, location: str | os.PathLike[str], **options: Unpack[Options]) -> Opening:
@@ -152,14 +156,30 @@ class AsyncJournal:
         takeover: bool = False,
     ) -> AsyncRun:
         """Open a new run for writing, or continue one."""
-        self._must_be_open()
-        taking = self._writing.submit(
+        return await self._opened(
             self.sync.run,
             run_id,
             session_id=session_id,
             conversation_id=conversation_id,
             takeover=takeover,
         )
+
+    async def fork(
+        self,
+        point: Forkable,
+        as_run: str,
+        *,
+        session_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> AsyncRun:
+        """Open a new run that begins with another one's events up to a point."""
+        return await self._opened(
+            self.sync.fork, point, as_run, session_id=session_id, conversation_id=conversation_id
+        )
+
+    async def _opened(self, verb: Callable[P, Run], *args: P.args, **kwargs: P.kwargs) -> AsyncRun:
+        self._must_be_open()
+        taking = self._writing.submit(verb, *args, **kwargs)
         try:
             return AsyncRun(self, await asyncio.wrap_future(taking))
         except asyncio.CancelledError:
@@ -193,6 +213,14 @@ class AsyncJournal:
     async def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
         """Record that somebody set a run's status, whoever is writing the run."""
         return await self.write(self.sync.set_status, run_id, status, reason=reason)
+
+    def subscribe(
+        self, *, after: int = 0, run_id: str | None = None, must_exist: bool = True
+    ) -> AsyncSubscription:
+        """Follow the journal, or one run, with `async for`; see `Journal.subscribe`."""
+        return AsyncSubscription(
+            self, self._watch, after=after, run_id=run_id, must_exist=must_exist
+        )
 
     def metrics(self) -> Metrics:
         """Tell how the writing goes: what waits, what was committed, how long that took."""
@@ -241,7 +269,11 @@ class AsyncJournal:
         self._closed = True
         self._writing.shutdown(wait=True)
         self._reading.shutdown(wait=True)
-        self.sync.close()
+        try:
+            self.sync.close()
+        finally:
+            if os.getpid() == self._process:
+                self._watch.close()
 
     def _give_back(self, taken: Future[Run]) -> None:
         """Release a run whose caller was cancelled while it was being opened."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from journal.codec import RecordedEvent, decode
 from journal.difference import DifferenceError, Sources, apply, diff
@@ -37,7 +37,8 @@ MAX_RUNS = 16
 DOCUMENTS = (*STATE_DOCUMENTS, *ENVIRONMENT_DOCUMENTS)
 """Names of the events that hold a document."""
 
-_Place: TypeAlias = tuple[StreamId, Version]
+Place: TypeAlias = tuple[StreamId, Version]
+"""Where an event stands: its stream and its version there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,29 @@ def next_tip(
     return held, Tip(stream, version, document, size, *chain, sources)
 
 
+class Known(Protocol):
+    """Documents that need not be rebuilt; treat them as frozen."""
+
+    def get(self, place: Place) -> tuple[JSON] | None:
+        """Give the document of an event, where it is known."""
+        ...
+
+    def nearest(self, place: Place) -> Version:
+        """Tell the last version at or below one whose document may be known; 0 for none."""
+        ...
+
+    def put(self, place: Place, document: JSON) -> None:
+        """Take a document that was rebuilt."""
+        ...
+
+
 class Documents:
     """Rebuilds documents from their chains."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def rebuild(self, event: RecordedEvent, known: Walk | None = None) -> JSON:
+    def rebuild(self, event: RecordedEvent, known: Known | None = None) -> JSON:
         """Rebuild the document of one event.
 
         Args:
@@ -132,17 +149,17 @@ class Documents:
             event.data.get("chain_runs", 0),
         )
 
-    def _rebuild(self, event: RecordedEvent, known: Walk) -> JSON:
+    def _rebuild(self, event: RecordedEvent, known: Known) -> JSON:
         chain = [event]
         document: JSON = None
-        near: dict[_Place, RecordedEvent] = {}
+        near: dict[Place, RecordedEvent] = {}
         while (base := _base(chain[-1])) is not None:
             held = known.get(base)
             if held is not None:
                 document = held[0]
                 break
             if base not in near:
-                near = self._near(base)
+                near = self._near(base, known.nearest(base))
             chain.append(_checked_base(chain[-1], base, near.get(base)))
         for link in reversed(chain):
             try:
@@ -153,16 +170,25 @@ class Documents:
         known.put((event.stream, event.version), document)
         return document
 
-    def _near(self, base: _Place) -> dict[_Place, RecordedEvent]:
-        """Read a base and, at once, the documents before it, which it is likely built on."""
+    def _near(self, base: Place, after: Version) -> dict[Place, RecordedEvent]:
+        """Read a base and, at once, the documents before it, which it is likely built on.
+
+        Args:
+            after: below the base, the version from which on documents are needed.
+        """
         stream, version = base
         page = self._store.read_stream(
-            stream, upto=version, names=DOCUMENTS, newest_first=True, limit=NEAR
+            stream,
+            after=min(after, Version(version - 1)),
+            upto=version,
+            names=DOCUMENTS,
+            newest_first=True,
+            limit=NEAR,
         )
         return {(stream, row.version): decode(row) for row in page}
 
 
-def _checked_base(event: RecordedEvent, place: _Place, base: RecordedEvent | None) -> RecordedEvent:
+def _checked_base(event: RecordedEvent, place: Place, base: RecordedEvent | None) -> RecordedEvent:
     if base is None:
         raise CorruptEvent(*place, f"no document, but a base of {event.stream!r}")
     if base.position >= event.position:
@@ -179,20 +205,26 @@ class Walk:
     def __init__(self, room: int = 4) -> None:
         """Remember the last `room` documents."""
         self._room = room
-        self._held: OrderedDict[_Place, JSON] = OrderedDict()
+        self._held: OrderedDict[Place, JSON] = OrderedDict()
 
-    def get(self, place: _Place) -> tuple[JSON] | None:
+    def get(self, place: Place) -> tuple[JSON] | None:
         """Give the document of an event when it is remembered."""
         return (self._held[place],) if place in self._held else None
 
-    def put(self, place: _Place, document: JSON) -> None:
+    def nearest(self, place: Place) -> Version:
+        """Tell the last version at or below one that is remembered; 0 for none."""
+        stream, version = place
+        known = (at for of, at in self._held if of == stream and at <= version)
+        return max(known, default=Version(0))
+
+    def put(self, place: Place, document: JSON) -> None:
         """Remember a document; the oldest goes when there is no more room."""
         self._held[place] = document
         if len(self._held) > self._room:
             self._held.popitem(last=False)
 
 
-def _base(event: RecordedEvent) -> _Place | None:
+def _base(event: RecordedEvent) -> Place | None:
     version = event.data.get("base_version")
     if version is None:
         return None

@@ -11,9 +11,9 @@ held as a difference (`delta`, see `journal.difference`) from an earlier one (`b
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from journal.json_door import JSON
 
@@ -51,7 +51,8 @@ class RunOpened(Event):
 class RunForked(Event):
     """A run began as a fork of another; always the first event of its stream.
 
-    `journal.lineage.Lineage` says what each field means.
+    `journal.lineage.Lineage` says what each field means; `forked` is left out where it is
+    the source.
     """
 
     NAME: ClassVar[str] = "run.forked.v1"
@@ -59,10 +60,10 @@ class RunForked(Event):
     session_id: str
     conversation_id: str | None = None
     source: str
-    source_version: int
-    before: list[int] | None = None
+    source_version: Annotated[int, Field(ge=1)]
+    before: Annotated[list[int], Field(min_length=3, max_length=3)] | None = None
     until: int | None = None
-    forked: str
+    forked: str | None = None
     cursor: str
 
 

@@ -15,6 +15,7 @@ from journal.events import (
     ResumeReleased,
     ResumeStarted,
     RunCommitted,
+    RunForked,
     RunLeaseTaken,
     RunOpened,
     RunResumed,
@@ -25,12 +26,14 @@ from journal.events import (
 )
 from journal.ids import StreamId, run_stream, session_stream
 from journal.json_door import accept
+from journal.lineage import Lineage
 from journal.offers import WRAPPED, Offer, Source, read, redacted
 from journal.records import validate_resume_claim
 from journal.redact import Redactor
 
 FACTS: dict[str, Callable[[EventData], str | None]] = {
     RunOpened.NAME: lambda _: "opened",
+    RunForked.NAME: lambda _: "opened",
     RunStatusChanged.NAME: lambda _: None,
     RunSuspended.NAME: lambda _: None,
     RunResumed.NAME: lambda _: None,
@@ -42,16 +45,28 @@ FACTS: dict[str, Callable[[EventData], str | None]] = {
     ),
     ResumeStarted.NAME: lambda fact: f"resume.started:{fact['claim_id']}",
     ResumeReleased.NAME: lambda fact: f"resume.released:{fact['claim_id']}",
-    SessionRunAdded.NAME: lambda fact: f"run:{fact['run_id']}",
+    SessionRunAdded.NAME: lambda _: None,
 }
-"""Events that no host record stands for, and the identity of each."""
+"""Events that no host record stands for, and the identity of each.
+
+A session's note of a run is there exactly when the run's opening is, with which it is written.
+"""
 
 
-def opening(run_id: str, session_id: str, conversation_id: str | None) -> list[Offer]:
-    """Offer the two events that open a run: in its own stream and in its session's."""
+def opening(
+    run_id: str, session_id: str, conversation_id: str | None, lineage: Lineage | None = None
+) -> list[Offer]:
+    """Offer the two events that open a run: in its own stream and in its session's.
+
+    Args:
+        lineage: of a fork.
+    """
+    name = RunOpened.NAME if lineage is None else RunForked.NAME
     fields = {"run_id": run_id, "session_id": session_id, "conversation_id": conversation_id}
+    if lineage is not None:
+        fields |= lineage.fields()
     return [
-        fact(run_stream(run_id), RunOpened.NAME, fields),
+        fact(run_stream(run_id), name, fields),
         fact(session_stream(session_id), SessionRunAdded.NAME, {"run_id": run_id}),
     ]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from journal import commit, facts, offers, times
+from journal import commit, offers, times
 from journal.codec import RecordedEvent
-from journal.errors import LeaseMoved, RunConflict, RunNotFound, StaleWriter
-from journal.events import ResumeReleased, RunCommitted, RunSaved, SessionSaved
-from journal.ids import RUN_PREFIX, StreamId, run_stream
+from journal.errors import RunNotFound
+from journal.events import RunCommitted, RunSaved, SessionSaved
+from journal.feed import Feed, RunFeed
+from journal.fenced import write_fenced
 from journal.leases import LEASE_SECONDS, Leases
+from journal.lineage import Forkable
 from journal.metrics import Meter, Metrics
 from journal.offers import Offer, Source
 from journal.openings import Openings
-from journal.pending import Write
+from journal.operators import Operators
 from journal.progress import Progress, unseen
 from journal.reader import Reader
 from journal.receipt import Receipt
@@ -23,14 +26,16 @@ from journal.records import RUN_RECORD, unwrap
 from journal.redact import Hook, Redactor
 from journal.run import Run
 from journal.run_offers import RunOffers
-from journal.stores import Store, open_store
-from journal.writer import MAX_ATTEMPTS, Writer
+from journal.stores import Store, open_store, open_views
+from journal.subscription import Subscription
+from journal.views import Views
+from journal.writer import Writer
 
 if TYPE_CHECKING:
     from journal.backup import BackupResult
 
 
-class Journal:
+class Journal(Operators):
     """An append-only journal of agent runs; safe to use from several threads.
 
     Open one with `Journal.open`; use it as a context manager or call `close`.
@@ -41,7 +46,6 @@ class Journal:
     ) -> None:
         self._store = store
         self.redactor = None if redact is None else Redactor(redact)
-        """Runs the redaction hook, where there is one."""
         in_memory = store.location == "memory://"
         # A relative path, and the process may change its directory.
         self._place = store.location if in_memory else os.path.abspath(store.location)  # noqa: PTH100
@@ -52,6 +56,10 @@ class Journal:
         self.reader = Reader(store)
         """The read side: events and documents, for projections and audits."""
         self._openings = Openings(self.reader)
+        self.views = Views(
+            lambda revision, in_memory: open_views(store, revision, in_memory=in_memory)
+        )
+        """Where projections keep what they derived, so that it need not be derived again."""
 
     @classmethod
     def open(
@@ -114,19 +122,46 @@ class Journal:
             RunConflict: the run exists in another session or conversation.
             InvalidRecord: an id is empty, or a new run has no session.
         """
-        held = self._leases.take(
+        return self._open(
             run_id,
+            conversation_id,
             lambda: self._openings.offer(run_id, session_id, conversation_id),
             takeover=takeover,
         )
-        try:
-            opened = self._openings.known(run_id)
-        except BaseException:
-            self._leases.release(held)
-            raise
-        conversation = opened.get("conversation_id") or conversation_id
-        made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
-        return Run(self._writer, self._leases, held, made)
+
+    def fork(
+        self,
+        point: Forkable,
+        as_run: str,
+        *,
+        session_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> Run:
+        """Open a new run that begins with another one's events up to a point.
+
+        They are not copied, and stay the same whatever the other run goes on with. The same
+        fork again continues it. This takes the fork's lease, as `run` does.
+
+        Args:
+            point: a `projections.RunView` of the run to fork, from this journal.
+            as_run: the fork's id, unique in this journal.
+            session_id: the session it belongs to; that of the run by default.
+            conversation_id: the conversation it belongs to; that of the run by default.
+
+        Raises:
+            CannotFork: the run never was in the state that the point shows.
+            RunConflict: the id is taken by a run that is not this fork.
+            RunIsLeased: another owner is writing the fork.
+            RunNotFound, InvalidRecord: the point is of another journal, or an id is empty.
+        """
+        lineage = point.lineage
+        session = point.session_id if session_id is None else session_id
+        conversation = point.conversation_id if conversation_id is None else conversation_id
+        return self._open(
+            as_run,
+            conversation,
+            lambda: self._openings.fork(lineage, as_run, session, conversation),
+        )
 
     def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
         """Record a checkpoint, opening its run in the same transaction where it is new.
@@ -178,35 +213,25 @@ class Journal:
         )
         return self.write_offers([*opening, offer])[-1]
 
-    def approval(self, record: Source) -> Receipt:
-        """Record an approval's request or decision, whoever is writing the run."""
-        return self._fact(offers.approval(record, self.redactor))
+    def subscribe(
+        self, *, after: int = 0, run_id: str | None = None, must_exist: bool = True
+    ) -> Subscription:
+        """Follow the journal, or one run: what is recorded, in order, and then what comes.
 
-    def deferred_tool(self, record: Source) -> Receipt:
-        """Record a deferred tool call's request or resolution, whoever is writing the run."""
-        return self._fact(offers.deferred_tool(record, self.redactor))
+        Args:
+            after: begin after this position of the journal, such as that of a receipt, of
+                another subscription, or `reader.last_position()`; 0 begins at the start.
+            run_id: only this run's own events.
+            must_exist: False to wait for a run of which nothing is recorded yet.
 
-    def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
-        """Record that somebody set a run's status, whoever is writing the run."""
-        opened = self._openings.known(run_id)
-        return self._fact(
-            RunOffers(run_id, opened["session_id"], None, self.redactor).status(status, reason)
-        )
-
-    def claim_resume(self, claim: Source) -> Receipt:
-        """Record a claim to resume a run (`resume claim` of the host's session store)."""
-        offer = facts.claim(claim, self.redactor)
-        claimed = offer.value["claim"]
-        held = self._openings.known(claimed["run_id"])["session_id"]
-        if held != claimed["session_id"]:
-            raise RunConflict(claimed["run_id"], "session", held, claimed["session_id"])
-        return self._fact(offer)
-
-    def release_resume(self, run_id: str, claim_id: str) -> Receipt:
-        """Record that a claim to resume a run was given back."""
-        self._must_know(run_id)
-        fields = {"claim_id": offers.check_id(claim_id, "claim id")}
-        return self._fact(facts.fact(run_stream(run_id), ResumeReleased.NAME, fields))
+        Raises:
+            PositionOutOfRange: the journal never reached that position.
+            RunNotFound: nothing of this run was ever recorded.
+        """
+        if run_id is None:
+            return Subscription(Feed(self._store, after))
+        offers.check_id(run_id, "run id")
+        return Subscription(RunFeed(self._store, after, run_id, must_exist=must_exist))
 
     def metrics(self) -> Metrics:
         """Tell how the writing goes: what waits, what was committed, how long that took."""
@@ -259,6 +284,7 @@ class Journal:
                 self._leases.close()
             finally:
                 self.meter.close()
+                self.views.close()
                 self._store.close()
 
     def write_offers(self, made: list[Offer]) -> list[Receipt]:
@@ -268,19 +294,7 @@ class Journal:
             RunIsLeased: another owner is writing one of the runs.
             StaleWriter: another owner took one over that this journal was writing.
         """
-        runs = {offer.stream for offer in made if offer.stream.startswith(RUN_PREFIX)}
-        for _ in range(MAX_ATTEMPTS):
-            fences: dict[StreamId, int] = {}
-            for stream in runs:
-                fences |= self._leases.fence(stream.removeprefix(RUN_PREFIX))
-            try:
-                return self._writer.write(Write(made, fences))
-            except LeaseMoved as moved:
-                run_id = moved.stream.removeprefix(RUN_PREFIX)
-                if self._leases.holds(run_id):
-                    raise StaleWriter(run_id, moved.expected, moved.found) from None
-                refused = moved
-        raise refused
+        return write_fenced(self._writer, self._leases, made)
 
     def held(self, offer: Offer) -> Receipt | None:
         """Tell the first receipt of an offer that is recorded; for `journal.commit`."""
@@ -294,14 +308,23 @@ class Journal:
         """Prepare the events that open a run; empty for one that exists."""
         return self._openings.offer(run_id, session_id, None)
 
-    def _fact(self, offer: Offer) -> Receipt:
-        """Write what an operator or another run says; it needs no lease."""
-        run_id = offer.stream.removeprefix(RUN_PREFIX)
-        opened = self._openings.known(run_id)
-        session_id = offer.value.get("session_id", opened["session_id"])
-        if session_id != opened["session_id"]:
-            raise RunConflict(run_id, "session", opened["session_id"], session_id)
-        return self._writer.write(Write([offer]))[0]
+    def _open(
+        self,
+        run_id: str,
+        conversation_id: str | None,
+        opening: Callable[[], list[Offer]],
+        *,
+        takeover: bool = False,
+    ) -> Run:
+        held = self._leases.take(run_id, opening, takeover=takeover)
+        try:
+            opened = self._openings.known(run_id)
+        except BaseException:
+            self._leases.release(held)
+            raise
+        conversation = opened.get("conversation_id") or conversation_id
+        made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
+        return Run(self._writer, self._leases, held, made)
 
     def _must_know(self, run_id: str) -> None:
         offers.check_id(run_id, "run id")

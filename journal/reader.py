@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 
 from journal.codec import RecordedEvent, decode
-from journal.documents import Documents, Walk
+from journal.documents import Documents, Known
 from journal.errors import CorruptEvent, RunNotFound, SessionNotFound
 from journal.ids import (
     RUN_PREFIX,
@@ -56,7 +57,47 @@ class Reader:
         if not head:
             raise RunNotFound(run_id)
         upto = head if upto is None else min(upto, head)
-        yield from self._stream(stream, after=after, upto=upto, names=names)
+        for event, _ in self._stream(stream, after=after, upto=upto, names=names):
+            yield event
+
+    def sized_run_events(
+        self, run_id: str, *, after: Version = Version(0), upto: Version
+    ) -> Iterator[tuple[RecordedEvent, int]]:
+        """Yield one run's events, each with the size of its JSON in bytes; see `run_events`."""
+        yield from self._stream(run_stream(run_id), after=after, upto=upto, names=None)
+
+    def events(self, stream: StreamId, versions: Sequence[int]) -> list[RecordedEvent]:
+        """Give some events of a stream, in the order asked for.
+
+        Raises:
+            CorruptEvent: one is missing, or no longer decodes.
+        """
+        if not versions:
+            return []
+        lowest, highest = min(versions), max(versions)
+        found: dict[int, RecordedEvent] = {}
+        if highest - lowest == len(versions) - 1:
+            for event, _ in self._stream(
+                stream, after=Version(lowest - 1), upto=Version(highest), names=None
+            ):
+                found[event.version] = event
+        else:
+            wanted = sorted(versions)
+            while wanted:
+                page = self._store.read_versions(stream, [Version(v) for v in wanted[:PAGE]])
+                if not page:
+                    break
+                found |= {stored.version: decode(stored) for stored in page}
+                wanted = wanted[bisect_right(wanted, page[-1].version) :]
+        try:
+            return [found[version] for version in versions]
+        except KeyError as missing:
+            raise CorruptEvent(stream, Version(missing.args[0]), "missing") from None
+
+    def checkpoint_event(self, run_id: str, checkpoint_id: str) -> RecordedEvent | None:
+        """Find the event of a run's checkpoint by its id."""
+        stored = self._store.find(run_stream(run_id), f"checkpoint:{checkpoint_id}")
+        return None if stored is None else decode(stored)
 
     def session_events(self, session_id: str) -> Iterator[RecordedEvent]:
         """Yield the events of a session's own stream in version order.
@@ -68,7 +109,8 @@ class Reader:
         head = self._store.head(stream)
         if not head:
             raise SessionNotFound(session_id)
-        yield from self._stream(stream, after=Version(0), upto=head, names=None)
+        for event, _ in self._stream(stream, after=Version(0), upto=head, names=None):
+            yield event
 
     def _stream(
         self,
@@ -77,7 +119,7 @@ class Reader:
         after: Version,
         upto: Version,
         names: Collection[str] | None,
-    ) -> Iterator[RecordedEvent]:
+    ) -> Iterator[tuple[RecordedEvent, int]]:
         while after < upto:
             page = self._store.read_stream(stream, after=after, upto=upto, names=names, limit=PAGE)
             if not page:
@@ -87,7 +129,7 @@ class Reader:
                     reason = f"missing: version {stored.version} follows {after}"
                     raise CorruptEvent(stream, after + 1, reason)
                 after = stored.version
-                yield decode(stored)
+                yield decode(stored), len(stored.data)
 
     def first_run_event(self, run_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the run's first event, by version, of one of these stored names."""
@@ -127,6 +169,18 @@ class Reader:
                 yield decode(stored)
             after = page[-1].position
 
+    def last_position(self) -> Position:
+        """Tell the position of the last event; 0 in an empty journal."""
+        return self._store.last_position()
+
+    def wait_for(self, after: Position, timeout: float) -> bool:
+        """Wait until there is an event after a position, at most for so many seconds.
+
+        Returns:
+            Whether there is one.
+        """
+        return self._store.wait_for(after, timeout)
+
     def has_run(self, run_id: str) -> bool:
         """Tell whether any event of this run was recorded."""
         return self._store.head(run_stream(run_id)) > 0
@@ -154,7 +208,7 @@ class Reader:
                 yield name
                 before = key
 
-    def document(self, event: RecordedEvent, walk: Walk | None = None) -> JSON:
+    def document(self, event: RecordedEvent, walk: Known | None = None) -> JSON:
         """Rebuild the checkpoint or exported state that an event holds, as it was handed in.
 
         Args:

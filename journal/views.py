@@ -28,6 +28,7 @@ class Views:
         self._lock = threading.Lock()
         self._stores: dict[tuple[int, bool], ViewStore] = {}
         self._distrusted: set[StreamId] = set()
+        self._verified: set[tuple[int, StreamId]] = set()
         self._away_until = 0.0
         self._closed = False
 
@@ -45,6 +46,16 @@ class Views:
                 except ViewsUnusable as problem:
                     self._note(problem)
             return self._store(revision, in_memory=True)
+
+    def is_verified(self, store: ViewStore, stream: StreamId) -> bool:
+        """Tell whether `verify` was called of a store that is still in use."""
+        return (id(store), stream) in self._verified
+
+    def verify(self, store: ViewStore, stream: StreamId) -> None:
+        """Remember that a stream's rows belong to the events that the journal has now."""
+        with self._lock:
+            if store in self._stores.values():
+                self._verified.add((id(store), stream))
 
     def distrust(self, problem: ViewsUnusable) -> None:
         """Use memory for what turned out unusable: a stream's rows, or for a while all."""
@@ -64,6 +75,7 @@ class Views:
             opened = [key for key in self._stores if not key[1]]
             for key in opened:
                 self._stores.pop(key).close()
+            self._verified.clear()
         else:
             self._distrusted.add(problem.stream)
 

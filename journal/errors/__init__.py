@@ -22,6 +22,7 @@
     |   +-- InvalidLine
     |   +-- InvalidCursor
     |   +-- CursorOutOfRange
+    |   +-- PositionOutOfRange
     |   +-- InvalidLocation
     |   +-- TargetExists
     |   +-- CannotFork
@@ -71,6 +72,7 @@ from journal.errors.fix_input import (
     InvalidRecord,
     JournalNotFound,
     NotFound,
+    PositionOutOfRange,
     RedactionFailed,
     RunNotFound,
     SessionNotFound,
@@ -141,6 +143,7 @@ __all__ = [
     "NotAJournal",
     "NotFound",
     "NotWritten",
+    "PositionOutOfRange",
     "ReadAgain",
     "ReadOnly",
     "RecordConflict",

@@ -110,6 +110,24 @@ class CursorOutOfRange(FixInput):
 
 
 @dataclass(eq=False)
+class PositionOutOfRange(FixInput):
+    """A position that the journal never reached: it is of another one, or of a later copy."""
+
+    location: str
+    position: int
+    last: int
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"position {self.position} is outside {self.location}, which reaches from 0 to "
+            f"{self.last}: it is of another journal, or this one was put back from a backup; "
+            "begin at 0 or at a position of this one"
+        )
+
+
+@dataclass(eq=False)
 class InvalidLocation(FixInput):
     """A journal URL or path that cannot name a journal."""
 

@@ -6,8 +6,9 @@ import os
 
 from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
 from journal.stores.location import MemoryLocation, parse_durability, parse_location
+from journal.stores.views import ViewStore
 
-__all__ = ["Identity", "NewEvent", "Store", "StoredEvent", "open_store"]
+__all__ = ["Identity", "NewEvent", "Store", "StoredEvent", "open_store", "open_views"]
 
 
 def open_store(
@@ -53,3 +54,20 @@ def open_store(
     from journal.stores.sqlite import open_sqlite  # noqa: PLC0415
 
     return open_sqlite(parsed.path, create=create, busy_timeout=busy_timeout, durability=durability)
+
+
+def open_views(store: Store, revision: int, *, in_memory: bool) -> ViewStore:
+    """Open the rows of a revision of what is derived from a journal.
+
+    Args:
+        store: of the journal. Where its events are in no file, its views are not either.
+        revision: of the code that makes the rows.
+        in_memory: keep them in memory also where there is a file.
+
+    Raises:
+        ViewsUnusable: the file cannot be made or used.
+        JournalClosed, JournalForked, DamagedFile, ...: the store cannot tell whose it is.
+    """
+    from journal.stores.sqlite_views import open_sqlite_views  # noqa: PLC0415
+
+    return open_sqlite_views(None if in_memory else store.file, store.journal_id, revision)

@@ -7,6 +7,7 @@ versions, positions, times, identities and bytes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -70,7 +71,14 @@ class Lease(NamedTuple):
     started: str
     """When that process started, so that a reused id is told apart; empty when unknown."""
     expires_at: int
-    """Microseconds since the epoch by the owner's clock; 0 when it was released."""
+    """Microseconds since the epoch by the owner's clock; 0 when it was released. A released
+    one names no owner: its row is as small as can be."""
+
+    def renewed(self, expires_at: int) -> Lease:
+        """Give it with another time to expire at; 0 releases it."""
+        if expires_at:
+            return self._replace(expires_at=expires_at)
+        return Lease(self.stream, self.generation, "", "", 0, "", 0)
 
 
 NO_FENCES: Mapping[StreamId, int] = MappingProxyType({})
@@ -91,6 +99,16 @@ class Store(Protocol):
     @property
     def location(self) -> str:
         """Where the events are, for messages: a path or `memory://`."""
+        ...
+
+    @property
+    def file(self) -> Path | None:
+        """The file the events are in, as an absolute path without links; None without one."""
+        ...
+
+    @property
+    def journal_id(self) -> str:
+        """The id a journal gets when it is made, which its backups have, too."""
         ...
 
     def append(
@@ -134,7 +152,8 @@ class Store(Protocol):
     def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:
         """Store the `expires_at` of leases whose generation is still the stored one.
 
-        One that was released stays so.
+        0 releases one: what was stored of its owner is cleared. One that was released stays
+        so.
 
         Returns:
             The stored lease of each stream whose generation is another by now.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import cast
+from uuid import uuid4
 
 from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 
 from journal.errors import IdentityTaken, LeaseMoved, VersionConflict
 from journal.ids import Position, StreamId, Version
+from journal.stores.arrivals import Arrivals
 from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 from journal.stores.recorder import EventRecorder, RecorderEvent
 from journal.stores.recorder_store import RecorderStore
@@ -23,6 +25,18 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         self._versions: dict[tuple[str, Identity], Version] = {}
         self._last_time = 0
         self._leases: dict[StreamId, Lease] = {}
+        self._journal_id = str(uuid4())
+        self.arrivals = Arrivals("memory://", self.last_position, shared=False)
+
+    @property
+    def file(self) -> None:
+        """The events are in no file."""
+        return
+
+    @property
+    def journal_id(self) -> str:
+        """The id that the journal got when it was made."""
+        return self._journal_id
 
     def append_events(
         self,
@@ -55,7 +69,7 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             self._versions |= versions
             self._leases |= held
             self._last_time = recorded_at
-        self._notify_listeners()
+        self.arrivals.tell(Position(first + len(events) - 1))
         return Position(first), recorded_at
 
     def lease(self, stream: StreamId) -> Lease | None:
@@ -79,7 +93,7 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                 if held.generation == lease.generation:
                     if not held.expires_at:
                         continue
-                    self._leases[lease.stream] = held._replace(expires_at=lease.expires_at)
+                    self._leases[lease.stream] = held.renewed(lease.expires_at)
                 else:
                     moved.append(held)
         return moved
@@ -107,6 +121,12 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             index = self._stored_events_index.get(stream, {})
             places = (index[v] for v in (reversed(versions) if newest_first else versions))
             return self._page(places, names, limit)
+
+    def read_versions(self, stream: StreamId, versions: Sequence[Version]) -> list[StoredEvent]:
+        """Read events of a stream by rising versions."""
+        with self._database_lock:
+            index = self._stored_events_index.get(stream, {})
+            return [self._at(index[version]) for version in versions if version in index]
 
     def read_positions(
         self,
@@ -141,7 +161,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             return list(islice(found, limit))
 
     def close(self) -> None:
-        """Leave the events to whoever still holds the recorder."""
+        """Wait no longer; the events stay with whoever still holds the recorder."""
+        self.arrivals.close()
 
     def _head(self, stream: str) -> Version:
         return Version(len(self._stored_events_index.get(stream, ())))

@@ -10,6 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +18,15 @@ from eventsourcing.persistence import (
     ApplicationRecorder,
     IntegrityError,
     Notification,
+    Subscription,
 )
 from eventsourcing.persistence import StoredEvent as LibraryEvent
 
 from journal.errors import VersionConflict
 from journal.ids import Position, StreamId, Version
+from journal.stores.arrivals import Arrivals
 from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
+from journal.stores.recorder_subscription import RecorderSubscription
 
 EVERYTHING = 2**63 - 1
 """A bound no version, position or count reaches."""
@@ -45,6 +49,19 @@ class EventRecorder(ApplicationRecorder):
     derived from them here, so that both see the same events under the same rules. Stream
     names, identities and bounds are checked by the caller.
     """
+
+    arrivals: Arrivals
+    """Told of every append, and closed with the recorder."""
+
+    @property
+    @abstractmethod
+    def file(self) -> Path | None:
+        """The file the events are in; None without one."""
+
+    @property
+    @abstractmethod
+    def journal_id(self) -> str:
+        """The id that the journal got when it was made."""
 
     @abstractmethod
     def append_events(
@@ -89,6 +106,10 @@ class EventRecorder(ApplicationRecorder):
         """Read one page of a stream by version; only an empty one means that there is no more."""
 
     @abstractmethod
+    def read_versions(self, stream: StreamId, versions: Sequence[Version]) -> list[StoredEvent]:
+        """Read events of a stream by rising versions, as many as a page holds."""
+
+    @abstractmethod
     def read_positions(
         self,
         *,
@@ -112,6 +133,16 @@ class EventRecorder(ApplicationRecorder):
     @abstractmethod
     def close(self) -> None:
         """Release everything; closing twice does nothing."""
+
+    def last_position(self) -> Position:
+        """Tell the position of the last event, 0 in an empty recorder."""
+        return Position(self.max_notification_id() or 0)
+
+    def subscribe(
+        self, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> Subscription[ApplicationRecorder]:
+        """Give the library's notifications after a position, and wait for more."""
+        return RecorderSubscription(self, self.arrivals, gt, topics)
 
     def insert_events(
         self, stored_events: Sequence[LibraryEvent], **_: Any

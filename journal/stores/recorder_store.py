@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from journal.errors import InvalidRecord, JournalClosed, JournalForked
 from journal.ids import Position, StreamId, Version
@@ -28,6 +29,17 @@ class RecorderStore:
     def location(self) -> str:
         """Where the events are, for messages: a path or `memory://`."""
         return self._location
+
+    @property
+    def file(self) -> Path | None:
+        """The file the events are in; see `Store.file`."""
+        return self._recorder.file
+
+    @property
+    def journal_id(self) -> str:
+        """The id a journal gets when it is made; see `Store.journal_id`."""
+        self._must_be_open()
+        return self._recorder.journal_id
 
     def append(
         self,
@@ -111,6 +123,16 @@ class RecorderStore:
             limit=_bound(limit),
         )
 
+    def read_versions(
+        self, stream: StreamId, versions: Collection[Version]
+    ) -> Sequence[StoredEvent]:
+        """Read some events of a stream, by version; see `Store.read_versions`."""
+        self._must_be_open()
+        wanted = sorted({version for version in versions if 1 <= version <= EVERYTHING})
+        if not wanted or not _is_text(stream):
+            return []
+        return self._recorder.read_versions(stream, wanted)
+
     def read_all(
         self, *, after: Position = Position(0), limit: int = 1000
     ) -> Sequence[StoredEvent]:
@@ -140,7 +162,12 @@ class RecorderStore:
     def last_position(self) -> Position:
         """Tell the position of the last event; 0 in an empty store."""
         self._must_be_open()
-        return Position(self._recorder.max_notification_id() or 0)
+        return self._recorder.last_position()
+
+    def wait_for(self, after: Position, timeout: float) -> bool:
+        """Wait until there is an event after a position; see `Store.wait_for`."""
+        self._must_be_open()
+        return self._recorder.arrivals.wait_for(after, timeout)
 
     def close(self) -> None:
         """Release everything; in a forked child it leaves the parent's alone."""

@@ -16,6 +16,7 @@ from journal.stores.sqlite_turnstile import SUFFIX as LOCK
 
 WAL = "-wal"
 SHARED_MEMORY = "-shm"
+VIEWS = ".views"
 
 UNFINISHED = "unfinished-runjournal-backup-"
 """How the name of a backup in the making begins; the id of the process follows."""
@@ -49,7 +50,8 @@ def open_to_others(path: Path) -> Iterator[tuple[Path, int]]:
     journal = _mode(path)
     if journal:
         yield path, journal
-    for suffix in (WAL, SHARED_MEMORY, LOCK):
+    views = (VIEWS, VIEWS + WAL, VIEWS + SHARED_MEMORY)
+    for suffix in (WAL, SHARED_MEMORY, LOCK, *views):
         one = beside(path, suffix)
         mode = _mode(one)
         if mode & ~journal:

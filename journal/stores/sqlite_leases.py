@@ -24,10 +24,14 @@ _REPLACE = """
     WHERE stream = ? AND (generation < ? OR generation = ? AND expires_at <> 0)
 """
 _INSERT = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
-_RENEW = """
-    UPDATE leases SET expires_at = ?
+_OF_GENERATION = """
     WHERE stream = (SELECT key FROM streams WHERE name = ?) AND generation = ?
         AND expires_at <> 0
+"""
+_RENEW = f"UPDATE leases SET expires_at = ? {_OF_GENERATION}"
+_RELEASE = f"""
+    UPDATE leases SET owner = '', host = '', process = 0, started = '', expires_at = 0
+    {_OF_GENERATION}
 """
 
 
@@ -73,8 +77,12 @@ def renew_leases(connection: sqlite3.Connection, leases: Sequence[Lease]) -> lis
     """
     moved = []
     for lease in leases:
-        renewal = (lease.expires_at, lease.stream, lease.generation)
-        if not connection.execute(_RENEW, renewal).rowcount:
+        place = (lease.stream, lease.generation)
+        if lease.expires_at:
+            changed = connection.execute(_RENEW, (lease.expires_at, *place)).rowcount
+        else:
+            changed = connection.execute(_RELEASE, place).rowcount
+        if not changed:
             held = read_lease(connection, lease.stream)
             if held is not None and held.generation != lease.generation:
                 moved.append(held)

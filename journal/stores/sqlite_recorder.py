@@ -6,13 +6,15 @@ import sqlite3
 import struct
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from eventsourcing.sqlite import SQLiteApplicationRecorder
 
-from journal.errors import CorruptEvent, LeaseMoved, VersionConflict
+from journal.errors import CorruptEvent, DamagedFile, LeaseMoved, VersionConflict
 from journal.ids import Position, StreamId, Version
 from journal.stores import sqlite_leases
+from journal.stores.arrivals import Arrivals
 from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
 from journal.stores.sqlite_bases import Page, SQLiteBases
@@ -32,6 +34,7 @@ PLAIN_BYTES = 64 * 1024 * 1024
 _LOWEST = -(2**63)
 """Reading from the start takes in numbers below 1, which only damage makes: it raises then."""
 
+_JOURNAL = "SELECT value FROM meta WHERE key = 'journal'"
 _HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
 _FROM_STREAM = f"""
@@ -60,6 +63,25 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         dictionary = SQLiteDictionary(datastore)
         self._bases = SQLiteBases(datastore, dictionary, self._event)
         self._packer = SQLitePacker(dictionary, self._bases.past)
+        self.arrivals = Arrivals(datastore.location, self.last_position, shared=True)
+
+    @property
+    def file(self) -> Path:
+        """The file the events are in, as an absolute path without links."""
+        return self.datastore.pool.file.path
+
+    @property
+    def journal_id(self) -> str:
+        """The id that the journal got when it was made, which its backups have, too.
+
+        Raises:
+            DamagedFile: the file does not tell it.
+        """
+        with self.datastore.reading() as connection:
+            rows = connection.execute(_JOURNAL).fetchall()
+        if not rows:
+            raise DamagedFile(self.datastore.location, "read", "its id is missing")
+        return str(rows[0][0])
 
     def construct_create_table_statements(self) -> list[str]:
         """Return nothing: the datastore wrote the whole schema when it created the file."""
@@ -92,6 +114,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
                 raise
             if leases:
                 self._store_leases(connection, leases)
+        self.arrivals.tell(Position(first + len(events) - 1))
         self._codes = codes
         batch.keep()
         return Position(first), recorded_at
@@ -185,6 +208,14 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
             rows = _fetch_page(connection.execute(sql, (*bounds, limit)))
         return self._page([(stream, *row) for row in rows])
 
+    def read_versions(self, stream: StreamId, versions: Sequence[Version]) -> list[StoredEvent]:
+        """Read events of a stream by rising versions, as many as a page holds."""
+        wanted = ", ".join("?" * len(versions))
+        sql = f"{_FROM_STREAM} AND version IN ({wanted}) ORDER BY version"
+        with self.datastore.reading() as connection:
+            rows = _fetch_page(connection.execute(sql, (stream, *versions)))
+        return self._page([(stream, *row) for row in rows])
+
     def read_positions(
         self,
         *,
@@ -227,7 +258,8 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         return [(StreamId(name), Position(key)) for name, key in rows]
 
     def close(self) -> None:
-        """Close every connection."""
+        """Wait no longer, and close every connection."""
+        self.arrivals.close()
         self.datastore.close()
 
     def _page(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEvent]:

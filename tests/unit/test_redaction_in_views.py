@@ -1,6 +1,7 @@
 """The view of a run says which of the values it shows were redacted."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -9,6 +10,7 @@ from journal.errors import CorruptEvent
 from journal.ids import run_stream
 from projections import Redaction, VersionCursor, replay
 from tests import samples
+from tests.unit.changed_rows import replaced
 from tests.unit.test_redaction import SECRET, begun, call, hide
 
 
@@ -101,22 +103,10 @@ def test_arrival_out_of_order_changes_nothing(journal):
 
 def test_a_mark_that_is_no_list_of_paths_is_damage(journal):
     begun(journal).append(call(1, token=SECRET))
-    event = journal.reader.event(run_stream("r"), 2)
-    event.data["redacted"] = {"$": 1}
-
-    class Damaged:
-        def __getattr__(self, name):
-            return getattr(journal.reader, name)
-
-        def run_events(self, *_, **__):
-            yield journal.reader.event(run_stream("r"), 1)
-            yield event._replace(data={**event.data, "redacted": [7]})
-
-    class Holder:
-        reader = Damaged()
-
+    data = {**journal.reader.event(run_stream("r"), 2).data, "redacted": [7]}
+    replaced(journal, journal._store, run_stream("r"), 2, data=json.dumps(data).encode())
     with pytest.raises(CorruptEvent):
-        replay(Holder(), "r")
+        replay(journal, "r")
 
 
 def test_tasks_are_redacted_too():

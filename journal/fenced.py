@@ -1,0 +1,33 @@
+"""Writing to runs that the caller did not open: refused while somebody else writes them."""
+
+from __future__ import annotations
+
+from journal.errors import LeaseMoved, StaleWriter
+from journal.ids import RUN_PREFIX, StreamId
+from journal.leases import Leases
+from journal.offers import Offer
+from journal.pending import Write
+from journal.receipt import Receipt
+from journal.writer import MAX_ATTEMPTS, Writer
+
+
+def write_fenced(writer: Writer, leases: Leases, made: list[Offer]) -> list[Receipt]:
+    """Write offers in one transaction, of runs that no other owner is writing.
+
+    Raises:
+        RunIsLeased: another owner is writing one of the runs.
+        StaleWriter: another owner took one over that this journal was writing.
+    """
+    runs = {offer.stream for offer in made if offer.stream.startswith(RUN_PREFIX)}
+    for _ in range(MAX_ATTEMPTS):
+        fences: dict[StreamId, int] = {}
+        for stream in runs:
+            fences |= leases.fence(stream.removeprefix(RUN_PREFIX))
+        try:
+            return writer.write(Write(made, fences))
+        except LeaseMoved as moved:
+            run_id = moved.stream.removeprefix(RUN_PREFIX)
+            if leases.holds(run_id):
+                raise StaleWriter(run_id, moved.expected, moved.found) from None
+            refused = moved
+    raise refused
