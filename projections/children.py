@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,9 @@ class Child:
         }
 
 
-class _ChildFold:
+class ChildFold:
+    """What is known of one child."""
+
     __slots__ = ("about", "answer", "progress", "records")
 
     def __init__(self) -> None:
@@ -49,6 +52,7 @@ class _ChildFold:
         self.records = 0
 
     def child(self) -> Child:
+        """Show it."""
         return Child(
             *self.about,
             self.progress.status,
@@ -63,7 +67,17 @@ class Children:
     __slots__ = ("_folds",)
 
     def __init__(self) -> None:
-        self._folds: dict[tuple[str | None, str, str | None], _ChildFold] = {}
+        self._folds: dict[tuple[str | None, str, str | None], ChildFold] = {}
+
+    @property
+    def folds(self) -> Iterable[ChildFold]:
+        """The children in the order of their first records."""
+        return self._folds.values()
+
+    def put(self, fold: ChildFold) -> None:
+        """Add a child that was folded before."""
+        run_id, agent_id, _, task_id = fold.about
+        self._folds[run_id, agent_id, task_id] = fold
 
     def record(self, source: dict[str, Any], event: dict[str, Any]) -> None:
         """Take a stream record that has a source."""
@@ -71,7 +85,7 @@ class Children:
         key = (run_id, agent_id, task_id)
         fold = self._folds.get(key)
         if fold is None:
-            fold = self._folds[key] = _ChildFold()
+            fold = self._folds[key] = ChildFold()
         fold.about = (run_id, agent_id, source["agent_name"], task_id)
         fold.records += 1
         kind = event["kind"]

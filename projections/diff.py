@@ -1,31 +1,20 @@
-"""What changed between two views of a run."""
+"""What changed between two views of a run, or between views of two runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from journal.json_door import JSON, canonical, equal
-from projections.alignment import align
+from projections.compared import Compared
+from projections.divergence import Divergence, divergence_of
+from projections.json_patch import PatchOperation, operations, pointer
 from projections.live import OpenToolCall
+from projections.message_changes import MessageChange, common, message_changes
+from projections.tool_calls import ToolCalls, compare_calls
 from projections.view import RunView
-
-
-@dataclass(frozen=True, slots=True)
-class MessageChange:
-    """A message that one view has and the other has not, or has otherwise."""
-
-    index_a: int | None
-    """Its place in the first view's messages, from 0; None for an added one."""
-    index_b: int | None
-    """Its place in the second view's messages, from 0; None for a removed one."""
-    a: dict[str, Any] | None
-    b: dict[str, Any] | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the object of `runjournal.diff`."""
-        return {"index_a": self.index_a, "index_b": self.index_b, "a": self.a, "b": self.b}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +48,11 @@ class StateKeys:
 
 @dataclass(frozen=True, slots=True)
 class RunDiff:
-    """What changed from view a to view b."""
+    """What changed from view a to view b.
+
+    Between two runs, what a host makes up anew for every run is no change: ids, times and the
+    like, all of which `projections.volatile` lists.
+    """
 
     run_a: str
     cursor_a: str
@@ -67,6 +60,10 @@ class RunDiff:
     cursor_b: str
     status: ValueChange | None
     """None when it is the same."""
+    output: ValueChange | None
+    """None when it is the same."""
+    error: ValueChange | None
+    """`{"error_kind", "message"}` of a failed run; None when it is the same."""
     messages: tuple[MessageChange, ...]
     """In the order of the histories."""
     usage: dict[str, ValueChange]
@@ -76,21 +73,18 @@ class RunDiff:
     """Tool calls open in b and not in a."""
     closed: tuple[OpenToolCall, ...]
     """Tool calls open in a and not in b."""
+    calls: ToolCalls
+    """The tool calls in the messages that differ."""
+    divergence: Divergence | None
+    """Where they part; None when both do the same. Usage and state may differ even then."""
+    patch: tuple[PatchOperation, ...]
+    """JSON Patch (RFC 6902) that turns what is compared of view a into that of view b; see
+    `compared`. Its paths are those of the view's JSON."""
 
     @property
     def same(self) -> bool:
         """Tell whether nothing of what is compared differs."""
-        state = self.state
-        return not (
-            self.status
-            or self.messages
-            or self.usage
-            or state.added
-            or state.removed
-            or state.changed
-            or self.opened
-            or self.closed
-        )
+        return not self.patch
 
     @property
     def added(self) -> tuple[MessageChange, ...]:
@@ -119,7 +113,10 @@ class RunDiff:
             "a": {"run_id": self.run_a, "cursor": self.cursor_a},
             "b": {"run_id": self.run_b, "cursor": self.cursor_b},
             "same": self.same,
-            "status": None if self.status is None else self.status.to_json(),
+            "divergence": None if self.divergence is None else self.divergence.to_json(),
+            "status": _json(self.status),
+            "output": _json(self.output),
+            "error": _json(self.error),
             "messages": {
                 "added": [change.to_json() for change in self.added],
                 "removed": [change.to_json() for change in self.removed],
@@ -130,52 +127,73 @@ class RunDiff:
             "tool_calls": {
                 "opened": [call.to_json() for call in self.opened],
                 "closed": [call.to_json() for call in self.closed],
+                **self.calls.to_json(),
             },
+            "patch": [operation.to_json() for operation in self.patch],
         }
 
 
 def run_diff(a: RunView, b: RunView) -> RunDiff:
-    """Compare two views, of one run or of two."""
-    status = None
-    if a.live.status != b.live.status:
-        status = ValueChange(a.live.status, b.live.status)
+    """Compare two views, of one run or of two.
+
+    Where they are of two runs, `divergence` is what the views alone tell: `diff_runs` looks
+    into the journal, too.
+    """
+    across = a.run_id != b.run_id
+    left, right = Compared(a, across=across), Compared(b, across=across)
+    fingerprints = left.fingerprints(), right.fingerprints()
+    messages = tuple(message_changes(left, right, *fingerprints))
     usages = a.live.usage, b.live.usage
     return RunDiff(
         a.run_id,
         a.cursor.requested,
         b.run_id,
         b.cursor.requested,
-        status,
-        tuple(_messages(a.messages, b.messages)),
+        _change(a.live.status, b.live.status),
+        _change(a.live.output, b.live.output),
+        _change(a.live.error, b.live.error),
+        messages,
         {name: ValueChange(*_both(usages, name)) for name in _differing(*usages)},
-        _state_keys(_state(a), _state(b)),
-        _only_first(b.live.open_tool_calls, a.live.open_tool_calls),
-        _only_first(a.live.open_tool_calls, b.live.open_tool_calls),
+        _state_keys(left.state() or {}, right.state() or {}),
+        tuple(_only_first(right, left)),
+        tuple(_only_first(left, right)),
+        compare_calls(left, right),
+        divergence_of(left, right, common(*fingerprints)),
+        tuple(_patch(left, right, messages)),
     )
 
 
-def _messages(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> Iterator[MessageChange]:
-    # Histories mostly grow at the end: what they begin with is not written out to compare it.
-    start = 0
-    while start < min(len(a), len(b)) and equal(a[start], b[start]):
-        start += 1
-    left, right = ([canonical(message) for message in each[start:]] for each in (a, b))
-    i = j = start
-    for to_left, to_right in [*align(left, right), (len(left), len(right))]:
-        i_end, j_end = start + to_left, start + to_right
-        while i < i_end and j < j_end:
-            yield MessageChange(i, j, a[i], b[j])
-            i, j = i + 1, j + 1
-        for at in range(i, i_end):
-            yield MessageChange(at, None, a[at], None)
-        for at in range(j, j_end):
-            yield MessageChange(None, at, None, b[at])
-        i, j = i_end + 1, j_end + 1
+def _patch(a: Compared, b: Compared, messages: Iterable[MessageChange]) -> Iterator[PatchOperation]:
+    state, other = a.state(), b.state()
+    if state is None or other is None:
+        if state is not other:
+            value = None if other is None else {"state": other}
+            yield PatchOperation("replace", "/checkpoint", value)
+    else:
+        yield from operations("/checkpoint/state", state, other)
+    moved = 0
+    for change in messages:
+        # Those before it stand as in b already, so that its place is the one it has there.
+        if change.index_b is not None:
+            at, message = change.index_b, b.message(change.index_b)
+            path = pointer("messages", at)
+            if change.index_a is None:
+                yield PatchOperation("add", path, message)
+                moved += 1
+            else:
+                yield from operations(path, a.message(change.index_a), message)
+        elif change.index_a is not None:
+            yield PatchOperation("remove", pointer("messages", change.index_a + moved))
+            moved -= 1
+    yield from operations("/live", a.live(), b.live())
 
 
-def _state(view: RunView) -> dict[str, Any]:
-    state = {} if view.checkpoint is None else view.checkpoint["state"]
-    return {key: value for key, value in state.items() if key != "message_history"}
+def _json(change: ValueChange | None) -> dict[str, Any] | None:
+    return None if change is None else change.to_json()
+
+
+def _change(a: JSON, b: JSON) -> ValueChange | None:
+    return None if equal(a, b) else ValueChange(a, b)
 
 
 def _state_keys(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> StateKeys:
@@ -194,8 +212,17 @@ def _both(pair: tuple[Mapping[str, JSON], Mapping[str, JSON]], key: str) -> tupl
     return pair[0].get(key), pair[1].get(key)
 
 
-def _only_first(
-    first: Sequence[OpenToolCall], second: Sequence[OpenToolCall]
-) -> tuple[OpenToolCall, ...]:
-    other = {call.id for call in second}
-    return tuple(call for call in first if call.id not in other)
+def _only_first(first: Compared, second: Compared) -> Iterator[OpenToolCall]:
+    """Yield the open calls of one view; each call of the other goes with one of them."""
+    others = Counter(_keys(second))
+    for call, key in zip(first.view.live.open_tool_calls, _keys(first), strict=True):
+        if others[key]:
+            others[key] -= 1
+        else:
+            yield call
+
+
+def _keys(side: Compared) -> Iterator[bytes]:
+    """Give by what open tool calls go together: their ids, or in two runs what is called."""
+    for call in side.open_calls():
+        yield canonical(call if side.across else call["id"])

@@ -5,35 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from journal.codec import RecordedEvent
+from journal.documents import Known
 from journal.errors.base import brief
 from journal.events import ContextExported
 from journal.reader import Reader
 from journal.records.envelope import RESUMABLE_STATE, unwrap
 from journal.records.message import tool_return_ids
-from projections.order import shaped
+from projections.order import Ref, shaped
 
 
 class Documents:
-    """Rebuilds the documents of one run's events, and looks into them.
+    """Rebuilds the documents of events, and looks into them.
 
     Every look raises `CorruptEvent` or `BrokenBase` where the document cannot be rebuilt, or
     has another shape than was accepted.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, known: Known | None = None) -> None:
         self._reader = reader
-        self._rebuilt: dict[int, Any] = {}
+        self._known = known
+        self._rebuilt: dict[Ref, Any] = {}
 
     def of(self, event: RecordedEvent | None) -> dict[str, Any] | None:
         """Give the document of an event, as the host handed it in; None without an event."""
         if event is None:
             return None
-        if event.version not in self._rebuilt:
-            document = self._reader.document(event)
+        at = Ref(event.stream, event.version)
+        if at not in self._rebuilt:
+            document = self._rebuild(event)
             with shaped(event):
-                self._rebuilt[event.version] = _object(document)
-        found: dict[str, Any] = self._rebuilt[event.version]
+                self._rebuilt[at] = _object(document)
+        found: dict[str, Any] = self._rebuilt[at]
         return found
+
+    def _rebuild(self, event: RecordedEvent) -> Any:
+        known = None if self._known is None else self._known.get((event.stream, event.version))
+        return self._reader.document(event, self._known) if known is None else known[0]
 
     def member(self, event: RecordedEvent | None, key: str) -> Any:
         """Give a member that every such document has; None without an event."""

@@ -1,22 +1,22 @@
 """The fold: a run's events, in logical order, to what they add up to.
 
-It is pure: no clock and nothing read. Documents (checkpoints, exported states) are held in
-their events as differences and are rebuilt afterwards, by `projections.view`, only where
-the fold ended.
+It is pure: no clock and nothing read. It holds of records and documents where they stand;
+`projections.view` looks them up, only where the fold ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from journal.codec import RecordedEvent
 from journal.errors import UnknownEvent
 from journal.events import EVENTS
+from journal.lineage import Bound
 from journal.records.usage import add_usage
 from projections.children import Children
 from projections.messages import MessageCount, is_own
-from projections.order import RECORD_RANK, Entry, misshapen, text
+from projections.order import RECORD_RANK, Entry, Ref, misshapen, text, whole
 from projections.progress import Progress
 
 EventName: TypeAlias = Literal[
@@ -48,16 +48,22 @@ EventName: TypeAlias = Literal[
 
 
 class RunFold:
-    """What a run's events add up to; `evolve` takes them one by one, in logical order."""
+    """What a run's events add up to; `evolve` takes them one by one, in logical order.
+
+    It stays small however long the run is: of records and documents it holds where they are.
+    """
 
     __slots__ = (
         "approvals",
+        "calls",
         "checkpoint",
+        "checkpoint_id",
         "children",
         "context",
         "conversation_id",
         "deferred_tools",
         "environment",
+        "furthest",
         "history",
         "last",
         "last_sequence",
@@ -66,87 +72,56 @@ class RunFold:
         "redacted_tail",
         "responses",
         "returned",
-        "returned_before",
         "session_id",
-        "tail",
-        "tool_calls",
+        "since",
+        "tail_records",
         "trace",
-        "usages",
-        "waits",
+        "usage",
     )
 
     def __init__(self) -> None:
         self.session_id: str | None = None
         self.conversation_id: str | None = None
-        self.last: Entry | None = None
+        self.last: Bound | None = None
+        """Place of the last event, in its own run."""
         self.last_sequence: int | None = None
+        self.furthest = 0
+        """The highest step of a checkpoint or an own model response."""
         self.progress = Progress()
         self.messages = MessageCount()
         self.children = Children()
-        self.approvals: dict[str, dict[str, Any]] = {}
-        self.deferred_tools: dict[str, dict[str, Any]] = {}
-        self.context: RecordedEvent | None = None
-        self.environment: RecordedEvent | None = None
-        self.checkpoint: RecordedEvent | None = None
-        self.history: RecordedEvent | None = None
+        self.approvals: dict[str, Ref] = {}
+        """The latest event of each approval, in the order of the requests."""
+        self.deferred_tools: dict[str, Ref] = {}
+        """The same of each deferred tool call."""
+        self.context: Ref | None = None
+        self.environment: Ref | None = None
+        self.checkpoint: Ref | None = None
+        self.checkpoint_id: str | None = None
+        self.since: Bound | None = None
+        """Place of the checkpoint, in the order of the run it was taken in."""
+        self.history: Ref | None = None
         """The event that holds the latest complete message history."""
-        self.responses: list[dict[str, Any]] = []
+        self.responses: list[Ref] = []
         """Counted responses after `history`."""
-        self.usages: list[dict[str, Any]] = []
-        """Usage of the counted responses after `checkpoint`."""
-        self.tail: list[dict[str, Any]] = []
-        """Stream records after `checkpoint`, those of children too."""
-        self.redacted_tail: list[RecordedEvent] = []
-        """The events of those that were redacted."""
-        self.waits: dict[tuple[str, str], RecordedEvent] = {}
-        """The latest event of each approval and of each deferred tool call."""
-        self.tool_calls: list[dict[str, Any]] = []
-        """Own tool calls after `checkpoint`."""
-        self.returned: set[str] = set()
-        """Ids of the own tool calls that returned after `checkpoint`."""
-        self.returned_before: set[str] = set()
-        """The same before it: a host does not clear its pending calls, and a compacted
-        history no longer holds their returns."""
+        self.usage: dict[str, Any] | None = None
+        """Sum of the counted responses after `checkpoint`; None when there are none."""
+        self.tail_records = 0
+        """Number of stream records after `checkpoint`, those of children too."""
+        self.redacted_tail: list[Ref] = []
+        """Those of them that were redacted."""
+        self.calls: dict[str, Ref] = {}
+        """Own tool calls after `checkpoint`, by id; the first of each."""
+        self.returned: dict[str, None] = {}
+        """Ids of the own tool calls that returned after `checkpoint`, in order."""
         self.trace: dict[str, Any] = {}
         """The latest trace context that was not empty, of a checkpoint or a run record."""
 
 
-class RunOutline(RunFold):
-    """A fold for lists, which look at no record: it keeps none."""
-
-    __slots__ = ()
-
-    @property
-    def tail(self) -> list[Any]:
-        """Nothing; what is put in is dropped."""
-        return []
-
-    @tail.setter
-    def tail(self, _: list[Any]) -> None:
-        pass
-
-    redacted_tail = responses = usages = tool_calls = tail
-
-
-def fold_run(read: Callable[[], Iterable[Entry]], new: Callable[[], RunFold] = RunFold) -> RunFold:
-    """Fold a run's entries in logical order.
-
-    Most runs arrive in their logical order and are never held in memory. At the first entry
-    that came late, everything is read again and sorted.
-
-    Args:
-        read: starts reading the entries, in the order of arrival.
-        new: makes the fold.
-    """
-    fold = new()
-    for entry in read():
-        if fold.last is not None and entry < fold.last:
-            break
-        evolve(fold, entry)
-    else:
-        return fold
-    fold = new()
-    for entry in sorted(read()):
+def fold_entries(entries: Iterable[Entry], fold: RunFold | None = None) -> RunFold:
+    """Fold entries, which must be in logical order, into a fold or a new one."""
+    fold = RunFold() if fold is None else fold
+    for entry in entries:
         evolve(fold, entry)
     return fold
 
@@ -161,19 +136,19 @@ def evolve(fold: RunFold, entry: Entry) -> None:
     event = entry.event
     try:
         if entry.rank == RECORD_RANK:
-            _record(fold, entry.anchor, event.data["record"])
-            if "redacted" in event.data:
-                fold.redacted_tail.append(event)
+            _record(fold, entry.anchor, event, event.data["record"])
         else:
-            _fact(fold, event)
+            _fact(fold, entry)
     except (KeyError, TypeError, AttributeError) as error:
         raise misshapen(event, error) from error
-    fold.last = entry
+    fold.last = entry[:3]
 
 
-def _record(fold: RunFold, sequence: int, record: dict[str, Any]) -> None:
+def _record(fold: RunFold, sequence: int, at: RecordedEvent, record: dict[str, Any]) -> None:
     fold.last_sequence = sequence
-    fold.tail.append(record)
+    fold.tail_records += 1
+    if "redacted" in at.data:
+        fold.redacted_tail.append(_ref(at))
     event = record["event"]
     if not is_own(record):
         fold.children.record(record["source"], event)
@@ -181,45 +156,52 @@ def _record(fold: RunFold, sequence: int, record: dict[str, Any]) -> None:
     kind = event["kind"]
     fold.progress.record(kind, event)
     if kind == "model_response":
-        if fold.messages.response(event["step"]):
-            fold.responses.append(event["response"])
-            fold.usages.append(add_usage(event["response"]["usage"], {}))
+        ref = _ref(at)
+        fold.progress.streamed.response = ref
+        step = whole(event["step"])
+        fold.furthest = max(fold.furthest, step)
+        if fold.messages.response(step):
+            fold.responses.append(ref)
+            fold.usage = add_usage(event["response"]["usage"], fold.usage or {})
     elif kind == "tool_call":
         call = event["call"]
-        text(call["id"])
         text(call["name"])
-        fold.tool_calls.append(call)
+        fold.calls.setdefault(text(call["id"]), _ref(at))
     elif kind == "tool_return":
-        fold.returned.add(text(event["tool_return"]["tool_call_id"]))
+        fold.returned[text(event["tool_return"]["tool_call_id"])] = None
     elif kind == "run_start" and fold.conversation_id is None:
         fold.conversation_id = event["conversation_id"]
 
 
-def _fact(fold: RunFold, event: RecordedEvent) -> None:  # noqa: C901, PLR0912 - a closed match
+def _ref(event: RecordedEvent) -> Ref:
+    return Ref(event.stream, event.version)
+
+
+def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a closed match
+    event = entry.event
     if event.name not in EVENTS:
         raise UnknownEvent(event.name, event.stream, event.version)
     name = cast("EventName", event.name)
     data = event.data
     match name:
         case "checkpoint.taken.v1":
-            _checkpoint(fold, event)
+            _checkpoint(fold, entry)
         case "context.exported.v1":
-            fold.context = event
+            fold.context = _ref(event)
             if data.get("messages") is not None:
-                fold.history = event
+                fold.history = _ref(event)
                 fold.responses = []
                 fold.messages.history(data["messages"])
         case "environment.exported.v1":
-            fold.environment = event
+            fold.environment = _ref(event)
         case "approval.requested.v1" | "approval.decided.v1":
-            fold.approvals[data["record"]["approval_id"]] = data["record"]
-            fold.waits["approval", data["record"]["approval_id"]] = event
+            fold.approvals[text(data["record"]["approval_id"])] = _ref(event)
         case "deferred_tool.requested.v1" | "deferred_tool.resolved.v1":
-            fold.deferred_tools[data["record"]["deferred_id"]] = data["record"]
-            fold.waits["deferred tool", data["record"]["deferred_id"]] = event
+            fold.deferred_tools[text(data["record"]["deferred_id"])] = _ref(event)
         case "run.opened.v1" | "run.forked.v1":
-            fold.session_id = data["session_id"]
-            fold.conversation_id = data.get("conversation_id")
+            fold.session_id = text(data["session_id"])
+            fold.conversation_id = data.get("conversation_id") or fold.conversation_id
+            fold.last_sequence = None  # a fork counts its own
         case "run.status_changed.v1":
             fold.progress.set_status(data["status"])
         case "run.suspended.v1":
@@ -244,19 +226,23 @@ def _fact(fold: RunFold, event: RecordedEvent) -> None:  # noqa: C901, PLR0912 -
             assert_never(name)
 
 
-def _checkpoint(fold: RunFold, event: RecordedEvent) -> None:
+def _checkpoint(fold: RunFold, entry: Entry) -> None:
+    event = entry.event
     data = event.data
-    fold.checkpoint = fold.history = event
+    fold.checkpoint = fold.history = _ref(event)
+    fold.checkpoint_id = text(data["checkpoint_id"])
+    fold.since = entry[:3]
     fold.responses = []
-    fold.usages = []
-    fold.tail = []
+    fold.usage = None
+    fold.tail_records = 0
     fold.redacted_tail = []
-    fold.tool_calls = []
-    fold.returned_before |= fold.returned
-    fold.returned = set()
+    fold.calls = {}
+    fold.returned = {}
     fold.trace = data.get("trace_context") or fold.trace
-    fold.messages.checkpoint(data["messages"], data["step"])
-    fold.progress.checkpoint(data["node"], data["status"], data["step"])
+    step = whole(data["step"])
+    fold.furthest = max(fold.furthest, step)
+    fold.messages.checkpoint(data["messages"], step)
+    fold.progress.checkpoint(data["node"], data["status"], step)
     if fold.conversation_id is None:
         fold.conversation_id = data["conversation_id"]
 

@@ -10,12 +10,14 @@ from journal.codec import RecordedEvent
 from journal.errors import BrokenBase, CorruptEvent, SessionNotFound, UnknownEvent
 from journal.events import SessionRunAdded, SessionSaved
 from journal.ids import Version, run_stream, session_stream
+from journal.lineage import Lineage
 from journal.reader import Reader
 from journal.times import format_time
+from projections.blame import blamed_on
 from projections.documents import Documents
-from projections.fold import RunOutline, fold_run
-from projections.order import anchored, shaped, text
+from projections.order import shaped, text
 from projections.reading import HasReader
+from projections.run_index import RunIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class RunSummary:
     """Its last checkpoint in logical order."""
     error: str | None = None
     """Why it cannot be read; then nothing else is known but the id and what came before."""
+    forked_from: tuple[str, str] | None = None
+    """For a fork, the run it was made of, and the cursor."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the `runjournal.run` object that `runjournal runs --json` prints."""
@@ -56,6 +60,9 @@ class RunSummary:
             "step": self.step,
             "checkpoint_id": self.checkpoint_id,
             "error": self.error,
+            "forked_from": None
+            if self.forked_from is None
+            else dict(zip(("run_id", "cursor"), self.forked_from, strict=True)),
         }
 
 
@@ -110,7 +117,7 @@ def list_runs(
         return
     found = 0
     for run_id in journal.reader.run_ids():
-        summary = _run(journal.reader, run_id, session)
+        summary = _run(journal, run_id, session)
         if summary is None or (status is not None and summary.status != status):
             continue
         yield summary
@@ -128,21 +135,19 @@ def list_sessions(journal: HasReader) -> Iterator[SessionSummary]:
         yield _session(journal.reader, session_id)
 
 
-def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
+def _run(journal: HasReader, run_id: str, session: str | None) -> RunSummary | None:
+    reader = journal.reader
     head = reader.head(run_id)
     opened: RecordedEvent | None = None
     try:
         opened = _opening(reader, run_id)
         if session is not None and opened.data.get("session_id") != session:
             return None
-        fold = fold_run(lambda: anchored(reader.run_events(run_id, upto=head)), RunOutline)
+        index = RunIndex(journal, run_id)
+        with blamed_on(index.stream):
+            fold = index.fold_to(index.whole)
         updated_at = _last_recorded(reader, run_id, head)
-        checkpoint = fold.checkpoint
-        checkpoint_id = None
-        if checkpoint is not None:
-            with shaped(checkpoint):
-                checkpoint_id = text(checkpoint.data["checkpoint_id"])
-    except (CorruptEvent, UnknownEvent) as error:
+    except (BrokenBase, CorruptEvent, UnknownEvent) as error:
         return RunSummary(
             run_id,
             session_id=None if opened is None else opened.data.get("session_id"),
@@ -160,8 +165,13 @@ def _run(reader: Reader, run_id: str, session: str | None) -> RunSummary | None:
         head,
         fold.messages.count,
         fold.progress.step,
-        checkpoint_id,
+        fold.checkpoint_id,
+        forked_from=_forked_from(index.tracking.lineage),
     )
+
+
+def _forked_from(lineage: Lineage | None) -> tuple[str, str] | None:
+    return None if lineage is None else (lineage.forked, lineage.cursor)
 
 
 def _opening(reader: Reader, run_id: str) -> RecordedEvent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,22 @@ class Live:
         }
 
 
-def live(fold: RunFold, state: dict[str, Any], histories: Iterable[list[Any]]) -> Live:
+def live(
+    fold: RunFold,
+    state: dict[str, Any],
+    histories: Iterable[list[Any]],
+    calls: Iterable[dict[str, Any]],
+    returned_before: Callable[[str], bool],
+) -> Live:
     """Tell what the run is doing where a fold ended.
 
     Args:
         state: run state of the latest checkpoint; empty when there is none.
         histories: the message histories known at the cursor.
+        calls: the tool calls of the fold.
+        returned_before: tells whether the tool call of an id returned before the checkpoint:
+            a host does not clear its pending calls, and a compacted history no longer holds
+            their returns.
     """
     progress = fold.progress
     streamed = progress.streamed
@@ -91,7 +101,7 @@ def live(fold: RunFold, state: dict[str, Any], histories: Iterable[list[Any]]) -
         step=progress.step,
         text=streamed.text,
         thinking=streamed.thinking,
-        open_tool_calls=_open_tool_calls(fold, state, histories),
+        open_tool_calls=_open_tool_calls(fold, state, histories, calls, returned_before),
         partial_tool_calls=streamed.partial_tool_calls,
         usage=_usage(fold, state),
         output=state.get("output") if output is None else output,
@@ -103,31 +113,33 @@ def live(fold: RunFold, state: dict[str, Any], histories: Iterable[list[Any]]) -
 
 def _usage(fold: RunFold, state: dict[str, Any]) -> dict[str, Any]:
     total: dict[str, Any] = state.get("usage") or add_usage({}, {})
-    for usage in fold.usages:
-        total = add_usage(total, usage)
-    return total
+    return total if fold.usage is None else add_usage(total, fold.usage)
 
 
 def _open_tool_calls(
-    fold: RunFold, state: dict[str, Any], histories: Iterable[list[Any]]
+    fold: RunFold,
+    state: dict[str, Any],
+    histories: Iterable[list[Any]],
+    recorded: Iterable[dict[str, Any]],
+    returned_before: Callable[[str], bool],
 ) -> tuple[OpenToolCall, ...]:
-    pending = (
-        call
-        for call in state.get("pending_tool_calls") or ()
-        if call["id"] not in fold.returned_before
-    )
-    calls: dict[str, dict[str, Any]] = {}
-    for call in (*pending, *fold.tool_calls):
-        calls.setdefault(call["id"], call)
-    if not calls:
+    pending: list[dict[str, Any]] = state.get("pending_tool_calls") or []
+    later = list(recorded)
+    if not pending and not later:
         return ()
     returned = set(fold.returned)
     for key in PENDING_RETURNS:
         returned.update(part["tool_call_id"] for part in state.get(key) or ())
     for history in histories:
         returned.update(tool_return_ids(history))
+    calls: dict[str, dict[str, Any]] = {}
+    for call in pending:
+        call_id = call["id"]
+        if call_id not in returned and call_id not in calls and not returned_before(call_id):
+            calls[call_id] = call
+    for call in later:
+        if call["id"] not in returned:
+            calls.setdefault(call["id"], call)
     return tuple(
-        OpenToolCall(call["id"], call["name"], call.get("arguments"))
-        for call in calls.values()
-        if call["id"] not in returned
+        OpenToolCall(call["id"], call["name"], call.get("arguments")) for call in calls.values()
     )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from journal.codec import RecordedEvent
-from journal.errors import CheckpointNotFound, CursorOutOfRange
-from journal.events import CheckpointTaken, StreamRecorded
+from journal.errors import CheckpointNotFound, CorruptEvent, CursorOutOfRange
 from journal.ids import Version
-from journal.reader import Reader
+from journal.lineage import Bound
+from journal.stores.views import Page, ViewReader
 from journal.times import format_time
 from projections.cursors import (
     CheckpointCursor,
@@ -23,36 +20,44 @@ from projections.cursors import (
     TimeCursor,
     VersionCursor,
 )
-from projections.message_places import Cut, find_messages
-from projections.messages import is_own
+from projections.fold import RunFold
+from projections.named_places import checkpoint_name
 from projections.order import (
     BEFORE_RECORDS,
     FACT_RANK,
-    Bound,
-    Entry,
-    anchored,
+    PAST_RANK,
+    Ref,
     shaped,
     whole,
 )
-
-OPENING = 1
-"""Version of the event that opened the run; part of it at every cursor."""
+from projections.places import place_of
+from projections.reach import Reach
+from projections.run_index import RunIndex
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a cursor points: the events it takes in."""
+class Cut:
+    """Messages to show at a point that never had exactly so many."""
 
-    read: Callable[[], Iterator[Entry]]
-    """Starts reading them, in the order of arrival; may raise `CursorOutOfRange` at the end,
-    when only the last event tells how far the run reaches."""
+    messages: int
+    """How many."""
+    epoch: int
+    event: Ref
+    """The event after the point, whose document they begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a cursor takes in."""
+
+    index: RunIndex
+    """Of the run, or of one that it inherits from."""
+    reach: Reach
     cut: Cut | None = None
     """For a `MessageCursor` into a jump: which messages to show instead."""
 
 
-def locate(  # noqa: PLR0911 - a closed match
-    reader: Reader, run_id: str, cursor: Cursor
-) -> Place:
+def locate(index: RunIndex, cursor: Cursor) -> Located:  # noqa: PLR0911 - a closed match
     """Find the events that a cursor takes in.
 
     Raises:
@@ -60,122 +65,140 @@ def locate(  # noqa: PLR0911 - a closed match
         CheckpointNotFound: the run has no such checkpoint.
         CursorOutOfRange: the run does not reach so far.
     """
-    run = _Run(reader, run_id, reader.head(run_id))
     match cursor:
         case LatestCursor():
-            return Place(run.entries)
+            return Located(index, index.whole)
         case StreamCursor():
-            return Place(lambda: _through_sequence(run, cursor))
+            return Located(index, _through_sequence(index, cursor))
         case TimeCursor():
-            return Place(lambda: _through_time(run, cursor))
+            return Located(index, _through_time(index, cursor))
         case VersionCursor():
-            return Place(_first_versions(run, cursor).entries)
+            return Located(index, _first_versions(index, cursor))
         case CheckpointCursor():
-            return _before(run, _after_checkpoint(run, cursor))
+            return _after_checkpoint(index, index.whole, cursor)
         case StepCursor():
-            return _before(run, _before_later_step(run, cursor))
+            return _before_later_step(index, cursor)
         case MessageCursor():
-            bound, cut = find_messages(run.entries(), run_id, cursor)
-            return _before(run, bound, cut)
+            return _before_more_messages(index, cursor)
         case _:
             assert_never(cursor)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A run up to a version: what is appended meanwhile does not move what was found."""
-
-    reader: Reader
-    run_id: str
-    head: Version
-
-    def events(
-        self, *, upto: Version | None = None, names: Collection[str] | None = None
-    ) -> Iterator[RecordedEvent]:
-        return self.reader.run_events(self.run_id, upto=upto or self.head, names=names)
-
-    def entries(self) -> Iterator[Entry]:
-        return anchored(self.events())
-
-
-def _before(run: _Run, bound: Bound | None, cut: Cut | None = None) -> Place:
-    if bound is None:
-        return Place(run.entries, cut)
-    return Place(lambda: (entry for entry in run.entries() if entry < bound), cut)
-
-
-def _through_sequence(run: _Run, cursor: StreamCursor) -> Iterator[Entry]:
-    largest = BEFORE_RECORDS
-    for entry in run.entries():
-        anchor = entry.anchor
-        if anchor <= cursor.sequence:
-            yield entry
-        largest = max(largest, anchor)
+def _through_sequence(index: RunIndex, cursor: StreamCursor) -> Reach:
+    reach, largest = index.whole, index.tracking.largest
     if largest == BEFORE_RECORDS:
-        raise CursorOutOfRange(run.run_id, str(cursor), "version:1", f"version:{run.head}")
+        raise CursorOutOfRange(index.run_id, str(cursor), "version:1", f"version:{reach.version}")
     if cursor.sequence > largest:
-        raise CursorOutOfRange(run.run_id, str(cursor), "stream:0", f"stream:{largest}")
+        raise CursorOutOfRange(index.run_id, str(cursor), "stream:0", f"stream:{largest}")
+    return replace(reach, before=(cursor.sequence, PAST_RANK, 0))
 
 
-def _through_time(run: _Run, cursor: TimeCursor) -> Iterator[Entry]:
-    earliest: int | None = None
-    latest = 0
-    for entry in run.entries():
-        at = entry.event.recorded_at
-        if earliest is None:
-            earliest = latest = at
-        earliest = min(earliest, at)
-        latest = max(latest, at)
-        if at <= cursor.microseconds or entry.version == OPENING:
-            yield entry
-    if earliest is not None and cursor.microseconds < earliest:
-        raise CursorOutOfRange(
-            run.run_id, str(cursor), f"time:{format_time(earliest)}", f"time:{format_time(latest)}"
-        )
+def _through_time(index: RunIndex, cursor: TimeCursor) -> Reach:
+    reach, earliest = index.whole, index.earliest()
+    if cursor.microseconds < earliest:
+        first, last = format_time(earliest), format_time(index.tracking.latest)
+        raise CursorOutOfRange(index.run_id, str(cursor), f"time:{first}", f"time:{last}")
+    return replace(reach, until=cursor.microseconds)
 
 
-def _first_versions(run: _Run, cursor: VersionCursor) -> _Run:
-    if run.head and not 1 <= cursor.version <= run.head:
-        raise CursorOutOfRange(run.run_id, str(cursor), "version:1", f"version:{run.head}")
-    return replace(run, head=Version(cursor.version))
+def _first_versions(index: RunIndex, cursor: VersionCursor) -> Reach:
+    reach = index.first(Version(cursor.version))
+    head = index.tracking.version
+    if not 1 <= cursor.version <= head:
+        raise CursorOutOfRange(index.run_id, str(cursor), "version:1", f"version:{head}")
+    return reach
 
 
-def _after_checkpoint(run: _Run, cursor: CheckpointCursor) -> Bound:
-    for event in run.events(names=(CheckpointTaken.NAME,)):
-        with shaped(event):
-            found = event.data["checkpoint_id"] == cursor.checkpoint_id
-        if not found:
+def _after_checkpoint(index: RunIndex, reach: Reach, cursor: CheckpointCursor) -> Located:
+    for of, inherited in reversed(index.levels(reach)):
+        event = of.reader.checkpoint_event(of.run_id, cursor.checkpoint_id)
+        if event is None or not inherited.takes(event.version, event.recorded_at):
             continue
         anchor = event.data.get("stream_cursor")
         if anchor is None:
-            [entry] = deque(anchored(run.events(upto=event.version)), maxlen=1)
-            anchor = entry.anchor
+            anchor = _anchor(of, event.version, cursor.checkpoint_id)
         with shaped(event):
-            return (whole(anchor), FACT_RANK, event.version + 1)
-    raise CheckpointNotFound(run.run_id, cursor.checkpoint_id)
+            place = (whole(anchor), FACT_RANK, event.version)
+        if inherited.before is None or place < inherited.before:
+            return Located(of, replace(inherited, before=_after(place)))
+    raise CheckpointNotFound(index.run_id, cursor.checkpoint_id)
 
 
-def _before_later_step(run: _Run, cursor: StepCursor) -> Bound | None:
-    first: Entry | None = None
-    largest = 0
-    for entry in run.entries():
-        step = _step(entry.event)
-        largest = max(largest, step)
-        if step > cursor.step and (first is None or entry < first):
-            first = entry
+def _anchor(index: RunIndex, version: int, checkpoint_id: str) -> int:
+    """Look up the anchor of a checkpoint that does not say where it was taken."""
+    name = checkpoint_name(checkpoint_id)
+    found = index.ask(
+        lambda rows: [
+            place_of(key) for at, key in rows.returns(index.stream, name) if at == version
+        ]
+    )
+    if not found:
+        raise CorruptEvent(index.stream, version, f"no checkpoint {checkpoint_id!r}")
+    return found[0][0]
+
+
+def _after(place: Bound) -> Bound:
+    anchor, rank, version = place
+    return anchor, rank, version + 1
+
+
+def _before_later_step(index: RunIndex, cursor: StepCursor) -> Located:
+    reach = index.whole
+    largest = index.fold_to(reach).furthest
     if cursor.step > largest:
-        raise CursorOutOfRange(run.run_id, str(cursor), "step:0", f"step:{largest}")
-    return None if first is None else first[:3]
+        raise CursorOutOfRange(index.run_id, str(cursor), "step:0", f"step:{largest}")
+
+    def beyond(fold: RunFold) -> bool:
+        return fold.furthest > cursor.step
+
+    def nearest(of: RunIndex, rows: ViewReader) -> Page | None:
+        return rows.page_by_step(of.stream, cursor.step)
+
+    found = index.crossing(reach, beyond, nearest)
+    if found is None:
+        return Located(index, reach)
+    return Located(found.of, replace(found.reach, before=found.entry.place))
 
 
-def _step(event: RecordedEvent) -> int:
-    """Tell the step that a checkpoint or an own model response stands for, else 0."""
-    if event.name == CheckpointTaken.NAME:
-        with shaped(event):
-            return whole(event.data["step"])
-    if event.name == StreamRecorded.NAME:
-        record = event.data["record"]
-        if record["event"]["kind"] == "model_response" and is_own(record):
-            with shaped(event):
-                return whole(record["event"]["step"])
-    return 0
+def _before_more_messages(index: RunIndex, cursor: MessageCursor) -> Located:
+    reach = index.whole
+    epoch = _choose_epoch(index.fold_to(reach).messages.epochs, index.run_id, cursor)
+    target = epoch, cursor.messages
+
+    def beyond(fold: RunFold) -> bool:
+        return fold.messages.reached > target
+
+    def nearest(of: RunIndex, rows: ViewReader) -> Page | None:
+        return rows.page_by_messages(of.stream, *target)
+
+    found = index.crossing(reach, beyond, nearest)
+    if found is None:
+        return Located(index, reach)
+    event = found.entry.event
+    cut = None
+    if found.before != target and found.epoch == epoch:
+        cut = Cut(cursor.messages, epoch, Ref(event.stream, event.version))
+    return Located(found.of, replace(found.reach, before=found.entry.place), cut)
+
+
+def _choose_epoch(epochs: list[list[int]], run_id: str, cursor: MessageCursor) -> int:
+    """Choose the epoch: the one named, else the latest that grew to so many messages.
+
+    An epoch that began with more, after a compaction, never had so many: it is meant only
+    where it is named, and then its first state is cut.
+    """
+    if cursor.epoch is None:
+        for epoch in range(len(epochs), 0, -1):
+            fewest, most = epochs[epoch - 1]
+            if fewest <= cursor.messages <= most:
+                return epoch
+        most = max(most for _, most in epochs)
+        raise CursorOutOfRange(run_id, str(cursor), "message:0", f"message:{most}")
+    epoch, last = cursor.epoch, len(epochs)
+    if epoch > last:
+        most = epochs[-1][1]
+        raise CursorOutOfRange(run_id, str(cursor), "message:0@1", f"message:{most}@{last}")
+    most = epochs[epoch - 1][1]
+    if cursor.messages > most:
+        raise CursorOutOfRange(run_id, str(cursor), f"message:0@{epoch}", f"message:{most}@{epoch}")
+    return epoch

@@ -16,11 +16,12 @@ class MessageCount:
     whole number is a TypeError.
     """
 
-    __slots__ = ("count", "epoch", "step")
+    __slots__ = ("count", "epochs", "step")
 
     def __init__(self) -> None:
         self.count = 0
-        self.epoch = 1
+        self.epochs = [[0, 0]]
+        """The fewest and the most messages of each epoch so far."""
         self.step: int | None = None
         """Run step of the latest checkpoint."""
 
@@ -32,15 +33,27 @@ class MessageCount:
     def history(self, messages: int) -> None:
         """Count a complete history."""
         if whole(messages) < self.count:
-            self.epoch += 1
+            self.epochs.append([messages, messages])
         self.count = messages
+        self.epochs[-1][1] = max(self.epochs[-1][1], messages)
 
     def response(self, step: int) -> bool:
         """Count a model response; tell whether it is a message of its own."""
         if self.step is not None and whole(step) <= self.step:
             return False
         self.count += 1
+        self.epochs[-1][1] = max(self.epochs[-1][1], self.count)
         return True
+
+    @property
+    def epoch(self) -> int:
+        """The epoch it is in, from 1."""
+        return len(self.epochs)
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """Epoch and number of messages; in this order they never fall."""
+        return len(self.epochs), self.count
 
 
 def is_own(record: dict[str, Any]) -> bool:

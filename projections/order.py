@@ -15,12 +15,16 @@ from typing import Any, NamedTuple
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, InvalidEnvelope
 from journal.events import CheckpointTaken, StreamRecorded
+from journal.ids import StreamId, Version
+from journal.lineage import Bound
 
 BEFORE_RECORDS = -1
 """Anchor of what came before the first record."""
 
 RECORD_RANK = 0
 FACT_RANK = 1
+PAST_RANK = 2
+"""Above every rank: `(anchor, PAST_RANK, 0)` is right after everything of an anchor."""
 
 
 class Entry(NamedTuple):
@@ -34,16 +38,25 @@ class Entry(NamedTuple):
     """Distinct within a run, so that comparing never goes further."""
     event: RecordedEvent
 
+    @property
+    def place(self) -> Bound:
+        """Where it stands, without the event."""
+        return self[:3]
 
-Bound = tuple[int, int, int]
-"""The first three members of an entry: an exclusive bound in logical order."""
+
+class Ref(NamedTuple):
+    """An event, by where it stands; a fold holds no more of it than that."""
+
+    stream: StreamId
+    version: Version
 
 
-def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
+def anchored(events: Iterable[RecordedEvent], largest: int = BEFORE_RECORDS) -> Iterator[Entry]:
     """Give a run's events their places.
 
     Args:
-        events: from the run's first event on, in version order, none left out.
+        events: in version order, none left out.
+        largest: the largest anchor of the events before these.
 
     Yields:
         Entries in the order of arrival.
@@ -52,7 +65,6 @@ def anchored(events: Iterable[RecordedEvent]) -> Iterator[Entry]:
         CorruptEvent: a stream record without a sequence or a kind, or a place that is no
             whole number.
     """
-    largest = BEFORE_RECORDS
     make = tuple.__new__  # Entry(...) takes twice as long, and this is the hot path
     for event in events:
         name = event.name

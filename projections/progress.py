@@ -73,7 +73,6 @@ class Progress:
                 self.streamed.restart()
             case "model_response":
                 self.step = event["step"]
-                self.streamed.response = event["response"]
             case "tool_call" | "tool_return" | "steering_guard":
                 self.step = event["step"]
             case "run_start":

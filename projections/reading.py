@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from journal.reader import Reader
+from journal.views import Views
 
 
 class HasReader(Protocol):
@@ -13,4 +14,9 @@ class HasReader(Protocol):
     @property
     def reader(self) -> Reader:
         """Its events and documents."""
+        ...
+
+    @property
+    def views(self) -> Views:
+        """Where projections keep what they derived."""
         ...

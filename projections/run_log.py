@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 from journal.codec import RecordedEvent
-from journal.events import StreamRecorded
+from journal.events import CheckpointTaken, ContextExported, StreamRecorded
 from journal.ids import Position, Version
+from journal.lineage import Bound
+from journal.progress import Progress, unseen
 from journal.times import format_time
-from projections.order import BEFORE_RECORDS, Entry, anchored
+from projections.blame import blamed_on
+from projections.messages import MessageCount, is_own
+from projections.order import BEFORE_RECORDS, PAST_RANK, RECORD_RANK, shaped
+from projections.reach import Reach
 from projections.reading import HasReader
+from projections.run_index import RunIndex
 from projections.summary import RECORDS, summarize
 
 _VERSION = re.compile(r"\.v[0-9]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The number of messages fell: a new epoch begins."""
+
+    before: int
+    """Messages before."""
+    messages: int
+    """Messages left."""
+    epoch: int
+    """The epoch that begins, from 1; `message:M@E` names its states."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of `runjournal.log_entry`."""
+        return {"from": self.before, "to": self.messages, "epoch": self.epoch}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +47,8 @@ class LogEntry:
     anchor: int
     """A sequence, or -1 before the first record."""
     event: RecordedEvent
+    shrank: Shrunk | None = None
+    """Set where the history shrank with this event: the host compacted or emptied it."""
 
     @property
     def version(self) -> Version:
@@ -83,46 +106,88 @@ class LogEntry:
             "summary": self.summary,
             "known": self.known,
             "imported": self.imported,
+            "history_shrank": None if self.shrank is None else self.shrank.to_json(),
             "data": self.event.data,
         }
 
 
-def log(
+def log(  # noqa: PLR0913 - its filters
     journal: HasReader,
     run_id: str,
     frm: int | None = None,
     to: int | None = None,
     kinds: Collection[str] | None = None,
+    *,
+    progress: Progress = unseen,
 ) -> Iterator[LogEntry]:
-    """List a run's events in logical order.
+    """List a run's events in logical order, those that a fork inherits before its own.
 
     Args:
-        frm: smallest anchor.
-        to: largest anchor, inclusive.
+        frm: smallest anchor; of a fork, its own, without what it inherits.
+        to: largest anchor, inclusive; of a fork, its own.
         kinds: only these: event names, with or without their version, and kinds of stream
             records.
+        progress: told how many of the run's events were taken in before the first is given.
 
     Raises:
         RunNotFound: nothing of this run was ever recorded.
         CorruptEvent: the run is damaged.
     """
-    reader = journal.reader
-    head = reader.head(run_id)
+    index = RunIndex(journal, run_id, progress)
     wanted = None if kinds is None else frozenset(kinds)
+    before = None if to is None else (to, PAST_RANK, 0)
+    with blamed_on(index.stream):
+        reach = replace(index.whole, before=before)
+    return _entries(index, reach, frm, wanted)
 
-    def chosen() -> Iterator[Entry]:
-        return (
-            entry
-            for entry in anchored(reader.run_events(run_id, upto=head))
-            if (frm is None or entry.anchor >= frm)
-            and (to is None or entry.anchor <= to)
-            and (wanted is None or not wanted.isdisjoint(_kinds(entry.event)))
-        )
 
-    # Most runs arrive in their logical order: reading them twice holds none in memory.
-    arrived_in_order = all(entry < later for entry, later in pairwise(chosen()))
-    entries = chosen() if arrived_in_order else sorted(chosen())
-    return (LogEntry(entry.anchor, entry.event) for entry in entries)
+def _entries(
+    index: RunIndex, reach: Reach, frm: int | None, wanted: frozenset[str] | None
+) -> Iterator[LogEntry]:
+    with blamed_on(index.stream):
+        yield from _chosen(index, reach, frm, wanted)
+
+
+def _chosen(
+    index: RunIndex, reach: Reach, frm: int | None, wanted: frozenset[str] | None
+) -> Iterator[LogEntry]:
+    after: Bound | None = None
+    levels = index.levels(reach)
+    messages = MessageCount()
+    if frm is not None:
+        # Nothing stands exactly here.
+        after = (max(frm, BEFORE_RECORDS), RECORD_RANK, 0)
+        levels = levels[-1:]
+        messages = _messages(index, replace(reach, before=after))
+    for of, part in levels:
+        for entry in of.entries(part, after if of is index else None):
+            event = entry.event
+            was = messages.reached
+            _count(messages, event)
+            shrank = None
+            if messages.epoch > was[0]:
+                shrank = Shrunk(was[1], messages.count, messages.epoch)
+            if wanted is None or not wanted.isdisjoint(_kinds(event)):
+                yield LogEntry(entry.anchor, event, shrank)
+
+
+def _messages(index: RunIndex, reach: Reach) -> MessageCount:
+    """Count the messages at the end of a reach; events of any name may stand in it."""
+    start = index.start(reach)
+    for entry in index.following(reach, start):
+        _count(start.fold.messages, entry.event)
+    return start.fold.messages
+
+
+def _count(messages: MessageCount, event: RecordedEvent) -> None:
+    data = event.data
+    with shaped(event):
+        if event.name == CheckpointTaken.NAME:
+            messages.checkpoint(data["messages"], data["step"])
+        elif event.name == ContextExported.NAME and data.get("messages") is not None:
+            messages.history(data["messages"])
+        elif _record_kind(event) == "model_response" and is_own(data["record"]):
+            messages.response(data["record"]["event"]["step"])
 
 
 def unversioned(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from projections.order import text
+from projections.order import Ref, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,9 @@ class PartialToolCall:
 
 
 @dataclass(slots=True)
-class _Call:
+class PartialCall:
+    """What was streamed of a tool call, in pieces."""
+
     name: str | None = None
     arguments: list[str] = field(default_factory=list)
 
@@ -37,20 +39,23 @@ class Streamed:
     A `final_result` never counts: the response record follows it.
     """
 
-    __slots__ = ("_calls", "_text", "_thinking", "response")
+    __slots__ = ("calls", "response", "texts", "thoughts")
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: dict[int, _Call] = {}
-        self.response: dict[str, Any] | None = None
+        self.texts: list[str] = []
+        """The text, in pieces."""
+        self.thoughts: list[str] = []
+        """The thinking, in pieces."""
+        self.calls: dict[int, PartialCall] = {}
+        """The tool calls by the index of their part, in the order in which they began."""
+        self.response: Ref | None = None
         """The model response that ended it; None while it may go on, or was cut short."""
 
     def restart(self) -> None:
         """Forget it all: the model is asked again."""
-        self._text = []
-        self._thinking = []
-        self._calls = {}
+        self.texts = []
+        self.thoughts = []
+        self.calls = {}
         self.response = None
 
     def add(self, event: dict[str, Any]) -> None:
@@ -59,9 +64,9 @@ class Streamed:
         if kind == "part_delta":
             delta = event["delta_kind"]
             if delta == "text":
-                self._text.append(text(event["text"]))
+                self.texts.append(text(event["text"]))
             elif delta == "thinking":
-                self._thinking.append(text(event["text"]))
+                self.thoughts.append(text(event["text"]))
             elif delta == "tool_call_arguments":
                 self._call(event["index"]).arguments.append(text(event["arguments_delta"]))
             elif delta == "tool_call_name":
@@ -69,26 +74,26 @@ class Streamed:
         elif kind == "part_start" and event["part_kind"] == "tool_call":
             self._call(event["index"])
 
-    def _call(self, index: int) -> _Call:
-        call = self._calls.get(index)
+    def _call(self, index: int) -> PartialCall:
+        call = self.calls.get(index)
         if call is None:
-            call = self._calls[index] = _Call()
+            call = self.calls[index] = PartialCall()
         return call
 
     @property
     def text(self) -> str:
         """The text so far."""
-        return "".join(self._text)
+        return "".join(self.texts)
 
     @property
     def thinking(self) -> str:
         """The thinking so far."""
-        return "".join(self._thinking)
+        return "".join(self.thoughts)
 
     @property
     def partial_tool_calls(self) -> tuple[PartialToolCall, ...]:
         """The tool calls so far, in the order in which they began."""
         return tuple(
             PartialToolCall(index, call.name, "".join(call.arguments))
-            for index, call in self._calls.items()
+            for index, call in self.calls.items()
         )

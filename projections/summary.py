@@ -193,6 +193,10 @@ FACTS: dict[str, Summarize] = {
     "resume.released.v1": lambda data: data["claim_id"],
     "resume.started.v1": lambda data: data["claim_id"],
     "run.committed.v1": _run,
+    "run.forked.v1": lambda data: (
+        f"session {data['session_id']}, from {data.get('forked') or data['source']} "
+        f"at {data['cursor']}"
+    ),
     "run.lease_taken.v1": lambda data: (
         f"generation {data['generation']}, process {data['process']} on {data['host']} "
         f"({data['taken']})"

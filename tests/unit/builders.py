@@ -2,7 +2,7 @@
 
 from journal.codec import RecordedEvent
 from journal.ids import Position, Version, run_stream
-from projections.fold import fold_run
+from projections.fold import fold_entries
 from projections.order import anchored
 from tests import samples
 
@@ -78,5 +78,10 @@ class Arrivals:
     def entries(self):
         return anchored(self.events)
 
+    def at(self, ref):
+        """The event that a fold refers to."""
+        assert ref.stream == self.stream
+        return self.events[ref.version - 1]
+
     def fold(self):
-        return fold_run(self.entries)
+        return fold_entries(sorted(self.entries()))

@@ -12,40 +12,15 @@ import pytest
 from journal import Journal
 from journal.errors import CorruptEvent, JournalError
 from journal.ids import Version
-from journal.stores import StoredEvent
 from projections import list_runs, list_sessions, log, replay, run_diff, summarize_record
 from tests import samples
+from tests.unit.changed_rows import replaced
 
 FAR = 2**63 - 1
 CALL = {"id": "c", "name": "n", "arguments": {}}
 RETURN = {"tool_call_id": "c0", "name": "n", "content": 1, "is_error": False}
 SOURCE = {"kind": "subagent", "agent_id": "w", "agent_name": "worker", "source_sequence": 0}
 ANSWER = {key: value for key, value in samples.answer("x").items() if key != "kind"}
-
-
-class Changed:
-    """A store one of whose rows reads as something else."""
-
-    def __init__(self, store, stream, version, **change):
-        self._store = store
-        self._place = stream, version
-        self._change = change
-
-    def __getattr__(self, name):
-        return getattr(self._store, name)
-
-    def _rows(self, rows):
-        return [self._row(row) if (row.stream, row.version) == self._place else row for row in rows]
-
-    def _row(self, row):
-        names = ("position", "stream", "version", "name", "recorded_at", "data")
-        return StoredEvent(**{name: getattr(row, name) for name in names} | self._change)
-
-    def read_stream(self, *args, **kwargs):
-        return self._rows(self._store.read_stream(*args, **kwargs))
-
-    def read_all(self, *args, **kwargs):
-        return self._rows(self._store.read_all(*args, **kwargs))
 
 
 @pytest.fixture
@@ -130,11 +105,6 @@ def failure(ask):
         ask()
     except Exception as error:  # noqa: BLE001 - the raw ones are looked for
         return error
-
-
-def replaced(journal, store, stream, version, **change):
-    changed = Changed(store, stream, version, **change)
-    journal.reader._store = journal.reader._documents._store = changed
 
 
 @pytest.mark.parametrize("stream", ["run:a", "session:s"])

@@ -10,7 +10,7 @@ RUNNING = {"node": "tool_call", "step": 3, "status": "running"}
 
 
 def now(run):
-    return live(run.fold(), {}, [])
+    return live(run.fold(), {}, [], [], lambda _: False)
 
 
 def started():

@@ -68,6 +68,7 @@ def test_a_run_is_summed_up(listed):
         "step": 2,
         "checkpoint_id": "k",
         "error": None,
+        "forked_from": None,
     }
 
 

@@ -110,6 +110,7 @@ def test_the_json_form_says_everything(filled):
         "summary": "model_response, step 1, running",
         "known": True,
         "imported": False,
+        "history_shrank": None,
         "data": {"record": samples.record(1)},
     }
     assert next(log(filled, "r")).to_json()["stream"] is None

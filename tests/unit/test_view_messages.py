@@ -267,7 +267,10 @@ def places(journal):
     seen = []
     for entry in sorted(anchored(journal.reader.run_events("r"))):
         evolve(fold, entry)
-        history = journal.reader.document(fold.history) if fold.history else {}
+        history = {}
+        if fold.history:
+            [event] = journal.reader.events(fold.history.stream, [fold.history.version])
+            history = journal.reader.document(event)
         known = history.get("state", history).get("message_history", [])
         seen.append([len(known) + len(fold.responses), 1, entry.version])
     for before, here in pairwise(seen):

@@ -1,0 +1,50 @@
+"""The runs that a view takes in: the one asked for, and those it inherits from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from journal.lineage import Bound
+from projections.fold import RunFold
+from projections.named_places import tool_return_name
+from projections.places import place_of
+from projections.reach import Reach
+from projections.run_index import RunIndex
+
+Levels = Sequence[tuple[RunIndex, Reach]]
+"""The oldest first, each with what is taken in of it."""
+
+
+def after_checkpoint(levels: Levels, fold: RunFold) -> Levels:
+    """Give the levels from that of a fold's checkpoint on; all where there is none."""
+    for number, (index, _) in enumerate(levels):
+        if fold.checkpoint is not None and index.stream == fold.checkpoint.stream:
+            return levels[number:]
+    return levels
+
+
+def returned_before(levels: Levels, fold: RunFold, call_id: str) -> bool:
+    """Tell whether an own tool call returned before a fold's checkpoint."""
+    for index, reach in levels:
+        of_checkpoint = fold.checkpoint is not None and index.stream == fold.checkpoint.stream
+        if _returned(index, reach, call_id, fold.since if of_checkpoint else reach.before):
+            return True
+        if of_checkpoint:
+            break
+    return False
+
+
+def _returned(index: RunIndex, reach: Reach, call_id: str, before: Bound | None) -> bool:
+    name = tool_return_name(call_id)
+    found = index.ask(
+        lambda rows: [(version, place_of(key)) for version, key in rows.returns(index.stream, name)]
+    )
+    versions = [
+        version
+        for version, place in found
+        if version <= reach.version and (before is None or place < before)
+    ]
+    if reach.until is None or not versions:
+        return bool(versions)
+    events = index.reader.events(index.stream, versions)
+    return any(reach.takes(event.version, event.recorded_at) for event in events)
