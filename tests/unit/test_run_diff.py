@@ -7,6 +7,7 @@ from projections import LATEST, StreamCursor, replay, run_diff
 from tests import samples
 
 USERS = [samples.user(f"message {number}") for number in range(8)]
+NO_CALLS = {"made": {"a": 0, "b": 0}, "only_a": [], "only_b": [], "returned_differently": []}
 CALL = {"id": "call-1", "name": "deploy", "arguments": {"to": "prod"}}
 
 
@@ -42,11 +43,15 @@ def test_two_equal_views_are_the_same(journal):
         "a": {"run_id": "r", "cursor": "latest"},
         "b": {"run_id": "r", "cursor": "latest"},
         "same": True,
+        "divergence": None,
         "status": None,
+        "output": None,
+        "error": None,
         "messages": {"added": [], "removed": [], "changed": []},
         "usage": {},
         "state": {"added": [], "removed": [], "changed": []},
-        "tool_calls": {"opened": [], "closed": []},
+        "tool_calls": {"opened": [], "closed": [], **NO_CALLS},
+        "patch": [],
     }
 
 
@@ -68,7 +73,19 @@ def test_a_run_that_went_on_tells_what_it_did(journal):
         "a": {"run_id": "r", "cursor": "stream:1"},
         "b": {"run_id": "r", "cursor": "latest"},
         "same": False,
+        "divergence": {
+            "messages": 1,
+            "beginning": "a",
+            "a": {"run_id": "r", "cursor": "stream:1", "next": None},
+            "b": {
+                "run_id": "r",
+                "cursor": "stream:1",
+                "next": {"kind": "message", "at": 1, "value": USERS[1]},
+            },
+        },
         "status": {"a": "running", "b": "completed"},
+        "output": {"a": None, "b": "x"},
+        "error": None,
         "messages": {
             "added": [{"index_a": None, "index_b": 1, "a": None, "b": USERS[1]}],
             "removed": [],
@@ -80,7 +97,21 @@ def test_a_run_that_went_on_tells_what_it_did(journal):
             "removed": ["idle_messages"],
             "changed": ["usage", "run_step", "status"],
         },
-        "tool_calls": {"opened": [], "closed": [CALL]},
+        "tool_calls": {"opened": [], "closed": [CALL], **NO_CALLS},
+        "patch": [
+            {"op": "remove", "path": "/checkpoint/state/idle_messages"},
+            {"op": "replace", "path": "/checkpoint/state/usage/requests", "value": 1},
+            {"op": "add", "path": "/checkpoint/state/usage/cache_write_1h_tokens", "value": 5},
+            {"op": "replace", "path": "/checkpoint/state/run_step", "value": 1},
+            {"op": "replace", "path": "/checkpoint/state/status", "value": "completed"},
+            {"op": "add", "path": "/checkpoint/state/output", "value": "x"},
+            {"op": "add", "path": "/messages/1", "value": USERS[1]},
+            {"op": "replace", "path": "/live/status", "value": "completed"},
+            {"op": "remove", "path": "/live/open_tool_calls/0"},
+            {"op": "replace", "path": "/live/usage/requests", "value": 1},
+            {"op": "add", "path": "/live/usage/cache_write_1h_tokens", "value": 5},
+            {"op": "replace", "path": "/live/output", "value": "x"},
+        ],
     }
     back = run_diff(replay(journal, "r", LATEST), replay(journal, "r", StreamCursor(1)))
     assert places(back.removed) == [(1, None)]
@@ -121,3 +152,32 @@ def test_a_view_without_checkpoint_has_no_state(journal):
     assert diff.state.removed == diff.state.changed == ()
     assert "message_history" not in diff.state.added
     assert "run_step" in diff.state.added
+
+
+def test_in_one_run_ids_are_compared(journal):
+    run = journal.run("r", session_id="s")
+    for at, call_id in enumerate(("one", "other")):
+        part = {"kind": "tool_call", "id": call_id, "name": "f", "arguments": {}}
+        message = {"kind": "response", "parts": [part], "usage": samples.ZERO}
+        run.checkpoint(samples.checkpoint(f"k{at}", stream_cursor=at, messages=[message]))
+    diff = run_diff(replay(journal, "r", StreamCursor(0)), replay(journal, "r"))
+    assert places(diff.changed) == [(0, 0)]
+    assert [call.id for call in diff.calls.only_a] == ["one"]
+    assert [call.id for call in diff.calls.only_b] == ["other"]
+    assert [operation.to_json() for operation in diff.patch] == [
+        {"op": "replace", "path": "/messages/0/parts/0/id", "value": "other"}
+    ]
+
+
+def test_within_one_run_both_agree_at_the_earlier_cursor(journal):
+    run = journal.run("r", session_id="s")
+    run.checkpoint(samples.checkpoint("k0", stream_cursor=0, messages=USERS[:4]))
+    compacted = [samples.user("summary"), USERS[4]]
+    run.checkpoint(samples.checkpoint("k1", stream_cursor=1, messages=compacted))
+    there, back = replay(journal, "r", "stream:0"), replay(journal, "r", "checkpoint:k1")
+    for a, b in ((there, back), (back, there)):
+        divergence = run_diff(a, b).divergence
+        assert (divergence.messages, divergence.beginning) == (0, None)
+        assert divergence.a.cursor == divergence.b.cursor == "stream:0"
+    assert divergence.a.next.value == compacted[0]
+    assert divergence.b.next.value == USERS[0]
