@@ -1,11 +1,14 @@
 """Bytes on disk of a Starweaver run, against the runtime's own SQLite store.
 
-    python benchmarks/disk.py [--steps 100,200] [--bytes 2000] [--json]
+    python benchmarks/disk.py [--steps 100,200] [--bytes 2000] [--forks 200] [--json]
 
 One run of N tool steps, each with different text as result (about 25 events a step), on the
 real runtime without network, recorded live. The same run goes through the runtime's own
 `SqliteSessionStore`. Both files are measured closed, with whatever lies beside them.
 `content` is the tool results once.
+
+With `--forks` it measures what so many forks add to the journal of such a run, and to one of
+as many checkpoints with one record each: in all and by table, the pages that grew.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from forks import measure_forks, write_few
 from report import Row, arguments, show
 from starweaver import SqliteSessionStore, Tool, create_agent_runtime
 from starweaver.testing import FunctionModel
@@ -100,13 +104,32 @@ def measure(steps: int, bytes_per_result: int) -> Row:
         }
 
 
+def forks(steps: int, bytes_per_result: int, count: int) -> list[Row]:
+    """Measure what forks add to two runs of a length."""
+    texts = words(steps, bytes_per_result)
+    with tempfile.TemporaryDirectory() as name:
+        real, few = Path(name) / "runs.db", Path(name) / "few.db"
+        asyncio.run(journal_run(real, texts))
+        write_few(few, steps, bytes_per_result)
+        return [
+            measure_forks(f"{steps} steps", real, count),
+            measure_forks(f"{steps} checkpoints", few, count),
+        ]
+
+
 def main() -> None:
     """Run and print."""
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--steps", default="100,200", help="numbers of steps, with commas")
     parser.add_argument("--bytes", type=int, default=2000, help="bytes of one tool result")
+    parser.add_argument("--forks", type=int, help="measure so many forks instead")
     chosen = parser.parse_args()
-    rows = [measure(int(steps), chosen.bytes) for steps in chosen.steps.split(",")]
+    lengths = map(int, chosen.steps.split(","))
+    if chosen.forks:
+        rows = [row for steps in lengths for row in forks(steps, chosen.bytes, chosen.forks)]
+        show("forks", rows, as_json=chosen.json)
+        return
+    rows = [measure(steps, chosen.bytes) for steps in lengths]
     show("disk", rows, as_json=chosen.json)
 
 

@@ -8,7 +8,7 @@ import platform
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -38,9 +38,14 @@ def show(
     rows: list[Row],
     *,
     as_json: bool,
-    measured: Mapping[str, float] = MappingProxyType({}),
+    measured: Mapping[str, float | str] = MappingProxyType({}),
+    aims: Sequence[str] = (),
 ) -> None:
-    """Print the rows, which all have the columns of the first, and what else was measured."""
+    """Print the rows, which all have the columns of the first, and what else was measured.
+
+    Args:
+        aims: of the project, each with whether it is reached.
+    """
     if as_json:
         machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
         print(
@@ -51,6 +56,7 @@ def show(
                     "machine": machine | measured,
                     "rows": rows,
                 }
+                | ({"aims": list(aims)} if aims else {})
             )
         )
         return
@@ -63,9 +69,13 @@ def show(
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
         if number == 0:
             print("  ".join("-" * width for width in widths))
+    for aim in aims:
+        print(aim)
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, float):
         return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
