@@ -10,23 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from journal.aio import AsyncJournal, AsyncRun
+    from journal.async_subscription import AsyncSubscription
     from journal.errors import AgentExecutorError, JournalError
     from journal.executor import AgentExecutor, Continue, JournalExecutor, Suspend
     from journal.journal import Journal
     from journal.receipt import Receipt
     from journal.run import Run
+    from journal.subscription import Subscription
 
 _HOMES = {
     "AgentExecutor": "executor",
     "AgentExecutorError": "errors",
     "AsyncJournal": "aio",
     "AsyncRun": "aio",
+    "AsyncSubscription": "async_subscription",
     "Continue": "executor",
     "Journal": "journal",
     "JournalError": "errors",
     "JournalExecutor": "executor",
     "Receipt": "receipt",
     "Run": "run",
+    "Subscription": "subscription",
     "Suspend": "executor",
 }
 
@@ -35,12 +39,14 @@ __all__ = [
     "AgentExecutorError",
     "AsyncJournal",
     "AsyncRun",
+    "AsyncSubscription",
     "Continue",
     "Journal",
     "JournalError",
     "JournalExecutor",
     "Receipt",
     "Run",
+    "Subscription",
     "Suspend",
 ]
 

@@ -59,10 +59,43 @@ def same_cursor(held: JSON, offered: JSON) -> bool:
     return equal(*({k: v for k, v in one.items() if k != "created_at"} for one in (held, offered)))
 
 
-def same_opening(held: JSON, offered: JSON) -> bool:
-    """Tell whether two ways to open a run agree: one may not know the conversation."""
-    known = {held.get("conversation_id"), offered.get("conversation_id")} - {None}
-    return held["session_id"] == offered["session_id"] and len(known) < 2
+def opening_difference(held: JSON, offered: JSON) -> tuple[str, str, str] | None:
+    """Find where two ways to open a run differ; one may not know the conversation.
+
+    Args:
+        held: the JSON of a run.opened or run.forked event.
+        offered: that of another, for the same run.
+
+    Returns:
+        What differs, as it is held and as it is offered; None where they agree.
+    """
+    if held["session_id"] != offered["session_id"]:
+        return "session", held["session_id"], offered["session_id"]
+    was, now = held.get("conversation_id"), offered.get("conversation_id")
+    if was is not None and now is not None and was != now:
+        return "conversation", was, now
+    if _lineage(held) != _lineage(offered):
+        return "origin", _origin(held), _origin(offered)
+    return None
+
+
+def _lineage(opening: JSON) -> list[JSON]:
+    source, forked = opening.get("source"), opening.get("forked")
+    others = [opening.get(key) for key in ("source_version", "before", "until", "cursor")]
+    return [source, source if forked is None else forked, *others]
+
+
+def _origin(opening: JSON) -> str:
+    """Say where a run comes from, for messages."""
+    source, forked, version, before, until, cursor = _lineage(opening)
+    if source is None:
+        return "no fork"
+    bounds = [] if before is None else [f"before {'.'.join(map(str, before))}"]
+    if until is not None:
+        bounds.append(f"until {until}")
+    upto = " ".join([f"version {version}", *bounds])
+    of = "" if source == forked else f" of {source}"
+    return f"fork of {forked} at {cursor}, {upto}{of}"
 
 
 def first_difference(held: JSON, offered: JSON) -> tuple[str, JSON, JSON]:

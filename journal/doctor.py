@@ -3,7 +3,7 @@
 It looks at the file (format, schema, guards, pages, references), at every event (checksum,
 packing, JSON, shape), at gaps in positions and in the versions of each stream, at what
 streams say of each other, at the documents that are held as differences, and at what lies
-beside the file (its log, locks, leases, leftovers).
+beside the file (its snapshots, log, locks, leases, leftovers).
 
 An event that was deleted is noticed when anything is left that shows it: a gap; a name, a
 stream, a run of a session, a lease or a document that builds on it. The last events of the
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from shlex import quote
+from typing import Any
 
 from journal import times
 from journal.errors import InvalidLocation
@@ -26,6 +27,7 @@ from journal.stores.sqlite_examine import SQLiteExamination
 from journal.stores.sqlite_recorder import SQLiteEventRecorder
 from journal.stores.sqlite_rows import SQLiteRows
 from journal.stores.sqlite_surroundings import SQLiteSurroundings
+from journal.stores.sqlite_views_examine import ViewsExamination
 
 
 def examine(
@@ -56,8 +58,20 @@ def examine(
             file.check_pages()
         if file.recorder is not None:
             counts = _examine_events(file, file.recorder, progress, quick=quick)
+        file.facts |= _examine_views(file, progress, quick=quick)
         surroundings.look()
     return Report(str(location), quick, tuple(findings), counts, file.facts)
+
+
+def _examine_views(file: SQLiteExamination, progress: Progress, *, quick: bool) -> dict[str, Any]:
+    if file.file is None:
+        return {}
+    store = None if file.recorder is None else file.store(file.recorder)
+    journal_id = file.facts.get("journal")
+    views = ViewsExamination(
+        file.file.path, journal_id, store, file.findings, progress, quick=quick
+    )
+    return views.look()
 
 
 def _examine_events(

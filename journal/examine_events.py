@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from journal.ancestry import source_opening
 from journal.codec import RecordedEvent, decode
 from journal.documents import DOCUMENTS, Walk
 from journal.errors import BrokenBase, CorruptEvent, Stop
-from journal.events import RunLeaseTaken, RunOpened, SessionRunAdded
+from journal.events import OPENINGS, RunForked, RunLeaseTaken, SessionRunAdded
 from journal.findings import Findings
 from journal.ids import (
     RUN_PREFIX,
@@ -22,6 +23,7 @@ from journal.ids import (
     session_stream,
 )
 from journal.leases import SKEW
+from journal.lineage import Lineage
 from journal.owner import is_gone, named
 from journal.progress import Progress
 from journal.reader import PAGE, Reader
@@ -114,13 +116,15 @@ class EventExamination:
                 self._wrong("document.broken", what, stream, first[0])
 
     def _look_at_opening(self, event: RecordedEvent, run_id: RunId) -> None:
-        if event.name != RunOpened.NAME or event.data["run_id"] != run_id:
+        if event.name not in OPENINGS or event.data["run_id"] != run_id:
             self._wrong("run.opening", "it does not open the run", event.stream, event.version)
             return
         session = session_stream(event.data["session_id"])
-        if self._store.find(session, f"run:{run_id}") is None:
+        if not self._is_noted(event, session, run_id):
             what = f"it lacks the event that names its run {run_id!r}: that was deleted"
             self._wrong("session.lacks_run", what, session)
+        if event.name == RunForked.NAME:
+            self._look_at_source(event)
         lease = self._store.lease(event.stream)
         if lease is None or lease.generation == 1:
             return
@@ -132,6 +136,21 @@ class EventExamination:
                 "the last events were deleted"
             )
             self._wrong("run.end", what, event.stream)
+
+    def _is_noted(self, opening: RecordedEvent, session: StreamId, run_id: RunId) -> bool:
+        """Tell whether the event after a run's opening is the session's note of the run."""
+        after = [decode(row) for row in self._store.read_all(after=opening.position, limit=1)]
+        return [(each.stream, each.name, each.data.get("run_id")) for each in after] == [
+            (session, SessionRunAdded.NAME, run_id)
+        ]
+
+    def _look_at_source(self, fork: RecordedEvent) -> None:
+        lineage = Lineage.of(fork.stream, fork.data)
+        try:
+            source_opening(self._reader, fork)
+        except BrokenBase as error:
+            what = f"it is a fork of run {lineage.source!r}, which cannot be read: {error.reason}"
+            self._wrong("fork.source", what, fork.stream, fork.version)
 
     def _look_at_run(self, stream: StreamId) -> None:
         if not self._store.head(stream):

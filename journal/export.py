@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from journal.ancestry import ancestry
 from journal.codec import RecordedEvent
 from journal.documents import Walk
 from journal.errors import CorruptEvent
@@ -46,24 +47,38 @@ _OWNED = {
 def export_run(reader: Reader, run_id: str) -> Iterator[Line]:
     """Yield one run's events as interchange lines, in order of arrival.
 
+    Before a fork's own come those of its ancestors, the oldest run first, each up to the last
+    version that is inherited: also those between that the fork does not take in, as versions
+    have no gaps.
+
     Raises:
         RunNotFound: no event of this run was ever recorded.
         UnknownEvent: an event was written by a newer runjournal.
+        BrokenBase: an ancestor lacks what the run inherits.
     """
     lines = _Lines(reader)
+    for inherited in reversed(ancestry(reader, run_id)):
+        for event in reader.run_events(inherited.source, upto=inherited.version):
+            yield from lines.of(event)
     for event in reader.run_events(run_id):
-        line = lines.of(event)
-        if line is not None:
-            yield line
+        yield from lines.of(event)
+
+
+def count_lines(reader: Reader, run_id: str) -> int:
+    """Tell how many lines `export_run` yields; 0 for an unknown run.
+
+    Raises:
+        CorruptEvent, BrokenBase: as `export_run`.
+    """
+    inherited = sum(one.version for one in ancestry(reader, run_id))
+    return inherited + reader.head(run_id)
 
 
 def export_all(reader: Reader) -> Iterator[Line]:
     """Yield every event of the journal as interchange lines, in order of arrival."""
     lines = _Lines(reader)
     for event in reader.all_events():
-        line = lines.of(event)
-        if line is not None:
-            yield line
+        yield from lines.of(event)
 
 
 class _Lines:
@@ -75,14 +90,14 @@ class _Lines:
         self._sessions: dict[str, str] = {}
         self._versions: dict[str, int] = {}
 
-    def of(self, event: RecordedEvent) -> Line | None:
-        """Make the line of an event; None for one that another line implies."""
+    def of(self, event: RecordedEvent) -> Iterator[Line]:
+        """Yield the line of an event; none for one that another line implies."""
         before = self._versions.get(event.stream, 0)
         if event.version != before + 1:
             raise CorruptEvent(event.stream, before + 1, f"missing: {event.version} is next")
         self._versions[event.stream] = event.version
         if event.name == SessionRunAdded.NAME:
-            return None
+            return
         try:
             line = self._body(event)
         except (KeyError, TypeError) as error:
@@ -92,7 +107,7 @@ class _Lines:
         line["version"] = event.version
         if "redacted" in event.data:
             line["redacted"] = event.data["redacted"]
-        return line
+        yield line
 
     def _body(self, event: RecordedEvent) -> Line:
         data, name = event.data, event.name

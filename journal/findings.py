@@ -79,7 +79,7 @@ class Findings:
     """
 
     def __init__(self, command: str) -> None:
-        self._command = command
+        self.command = command
         self.opens = False
         """Whether the journal can still be opened."""
         self._listed: list[Finding] = []
@@ -94,9 +94,9 @@ class Findings:
         """Note something wrong that only a backup brings back."""
         self._add(Severity.WRONG, code, what, "", (stream, version))
 
-    def wrong(self, code: str, what: str, advice: str) -> None:
+    def wrong(self, code: str, what: str, advice: str, *, stream: str | None = None) -> None:
         """Note something else that is wrong."""
-        self._add(Severity.WRONG, code, what, advice, (None, None))
+        self._add(Severity.WRONG, code, what, advice, (stream, None))
 
     def notice(self, code: str, what: str, advice: str, *, stream: str | None = None) -> None:
         """Note something worth knowing."""
@@ -135,9 +135,9 @@ class Findings:
         run_id, readable = finding.run_id, self._readable.get(finding.stream or "", 0)
         if run_id is not None and readable > 0:
             run = f"-- {quote(run_id)}" if run_id.startswith("-") else quote(run_id)
-            replay = f"{self._command} replay --at version:{readable} {run}"
+            replay = f"{self.command} replay --at version:{readable} {run}"
             return f"{RESTORE}; `{replay}` shows the run up to there"
-        return f"{RESTORE}; `{self._command} export RUN` writes a run that can still be read"
+        return f"{RESTORE}; `{self.command} export RUN` writes a run that can still be read"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from journal.documents import next_tip
-from journal.events import EventData, RunOpened
+from journal.events import OPENINGS, EventData
 from journal.ids import StreamId, Version
 from journal.json_door import dumps
 from journal.offers import Offer, large_values
@@ -62,28 +62,33 @@ class Group:
             raise
         write.planned = planned
         self.writes.append(write)
-        for _, event in planned:
+        for at, event in planned:
             self.events.append(event)
             self.size += len(event.data)
-            if event.identity is not None:
-                self._identities.add((event.stream, event.identity))
+            identity = write.offers[at].identity
+            if identity is not None:
+                self._identities.add((event.stream, identity))
         self.fences.update(write.fences)
         self.leases.extend(write.leases)
 
     def _event(self, offer: Offer) -> NewEvent:
         stream, batch = offer.stream, self.batch
-        head = batch.heads.get(stream)
-        version = Version((self._memory.state(stream).head if head is None else head) + 1)
-        batch.heads[stream] = version
-        if offer.name == RunOpened.NAME:
+        identity = offer.identity
+        if offer.name in OPENINGS:
+            # Its version is its identity: the store refuses it in a stream that exists.
+            version, identity = Version(1), None
             batch.sessions[stream] = offer.value["session_id"]
+        else:
+            head = batch.heads.get(stream)
+            version = Version((self._memory.state(stream).head if head is None else head) + 1)
+        batch.heads[stream] = version
         data, values = offer.data, offer.values
         if not data:
             held = self._difference(offer, version)
             fields: EventData = {k: v for k, v in offer.fields.items() if v is not None}
             data = dumps(fields | held)
             values = large_values(held["delta"], data)
-        return NewEvent(stream, version, offer.name, data, offer.identity, values)
+        return NewEvent(stream, version, offer.name, data, identity, values)
 
     def _difference(self, offer: Offer, version: Version) -> EventData:
         batch, chain = self.batch, str(offer.chain)

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from journal.errors import FixInput, InvalidLine, ReadAgain
-from journal.events import SessionRunAdded
+from journal.errors import FixInput, InvalidLine, InvalidRecord, ReadAgain
+from journal.events import RunForked, RunOpened, SessionRunAdded
 from journal.journal import Journal
 from journal.lines import Line, offers_of, parse_line
 from journal.offers import Offer
@@ -42,6 +42,8 @@ class Ingest:
         self._journal = journal
         self._keep_going = keep_going
         self._batch: list[tuple[int, Line]] = []
+        self._lost_forks: set[str] = set()
+        """Runs whose `run.forked` line was passed over: they must not begin without it."""
         self.counts = IngestCounts()
 
     def read(
@@ -92,6 +94,8 @@ class Ingest:
             try:
                 self._alone(line)
             except (FixInput, ReadAgain) as error:
+                if line.get("name") == RunForked.NAME:
+                    self._lost_forks.add(line["run_id"])
                 self._refuse(number, error)
 
     def _together(self, lines: list[Line]) -> bool:
@@ -100,7 +104,7 @@ class Ingest:
         ahead = 0
         try:
             for line in lines:
-                made.append(offers_of(self._journal, line, ahead=ahead))
+                made.append(self._offers(line, ahead))
                 ahead += sum(1 for offer in made[-1] if offer.name != SessionRunAdded.NAME)
             receipts = self._journal.write_offers([offer for some in made for offer in some])
         except (FixInput, ReadAgain):
@@ -116,9 +120,17 @@ class Ingest:
             receipt = self._journal.commit_run_evidence(line["commit"])
             self._count(line, repeated=receipt.repeated)
             return
-        made = offers_of(self._journal, line)
+        made = self._offers(line)
         repeated = not made or self._journal.write_offers(made)[-1].repeated
         self._count(line, repeated=repeated)
+
+    def _offers(self, line: Line, ahead: int = 0) -> list[Offer]:
+        made = offers_of(self._journal, line, ahead=ahead)
+        for offer in made:
+            if offer.name == RunOpened.NAME and offer.value["run_id"] in self._lost_forks:
+                what = f"{line['type']} line"
+                raise InvalidRecord(what, "$", "its run is a fork, whose run.forked line was bad")
+        return made
 
     def _refuse(self, number: int, error: FixInput | ReadAgain) -> None:
         refused = InvalidLine(number, str(error))

@@ -11,6 +11,9 @@ from journal.ids import StreamId, Version
 Bound = tuple[int, int, int]
 """A place in a run's logical order: anchor, rank, version (see `projections.order`)."""
 
+MAX_RANK = 2
+"""Of a bound that lies after everything of its anchor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -36,13 +39,13 @@ class Lineage:
     """The cursor as it was asked for, in its text form."""
 
     def fields(self) -> dict[str, Any]:
-        """Give the fields of `journal.events.RunForked`."""
+        """Give the fields of `journal.events.RunForked`; those that are None are left out."""
         return {
             "source": self.source,
             "source_version": self.version,
             "before": None if self.before is None else list(self.before),
             "until": self.until,
-            "forked": self.forked,
+            "forked": None if self.forked == self.source else self.forked,
             "cursor": self.cursor,
         }
 
@@ -55,12 +58,14 @@ class Lineage:
         """
         try:
             before = data.get("before")
+            source = _text(data["source"])
+            forked = data.get("forked")
             return cls(
-                _text(data["source"]),
+                source,
                 Version(_whole(data["source_version"])),
                 None if before is None else _bound(before),
                 None if data.get("until") is None else _whole(data["until"]),
-                _text(data["forked"]),
+                source if forked is None else _text(forked),
                 _text(data["cursor"]),
             )
         except (KeyError, TypeError, ValueError) as error:

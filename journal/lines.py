@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from journal import offers
 from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import InvalidRecord, RecordConflict, SessionNotFound, brief
+from journal.event_lines import event_line
 from journal.events import (
-    EventData,
-    ResumeClaimed,
-    RunCommitted,
-    RunLeaseTaken,
-    RunOpened,
-    RunStatusChanged,
-    RunSuspended,
+    OPENINGS,
+    RunForked,
     SessionRunAdded,
 )
-from journal.facts import FACTS, fact
-from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version, run_stream
+from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version
 from journal.journal import Journal
 from journal.json_door import accept
+from journal.lineage import Lineage
 from journal.offers import Offer
-from journal.records import validate_resume_claim, validate_run
 from journal.redact import MAX_PATH, MAX_PATHS, Redactor
 from journal.times import parse_time
 
@@ -33,8 +27,6 @@ Line = dict[str, Any]
 
 WRAPPED = offers.WRAPPED + 1
 """Levels of JSON around a record in the deepest line, a run_evidence."""
-
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 _KEEPING = ("type", "recorded_at", "version", "redacted")
 
@@ -65,9 +57,6 @@ SHAPES = {
     "event": _Shape("data", ("run_id", "name")),
 }
 """The line types and their members."""
-
-TRAVELLING = frozenset(FACTS) - {SessionRunAdded.NAME}
-"""Events that travel as `event` lines; a run's opening implies the session's note of it."""
 
 
 def parse_line(raw: bytes) -> Line:
@@ -141,7 +130,7 @@ def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer
     offer = _last(line, redactor)
     if offer.stream.startswith(SESSION_PREFIX):
         return [offer]
-    if offer.name == RunOpened.NAME:
+    if offer.name in OPENINGS:
         return _opened(journal, offer)
     session_id = line.get("session_id") or offer.value.get("session_id")
     return [*journal.opening(offer.stream.removeprefix(RUN_PREFIX), session_id), offer]
@@ -149,7 +138,20 @@ def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer
 
 def _opened(journal: Journal, offer: Offer) -> list[Offer]:
     opening = journal.opening(offer.value["run_id"], offer.value["session_id"])
+    if opening and offer.name == RunForked.NAME:
+        _must_hold_source(journal, Lineage.of(offer.stream, offer.value))
     return [offer, *opening[1:]] if opening else [offer]
+
+
+def _must_hold_source(journal: Journal, lineage: Lineage) -> None:
+    head = journal.reader.head(lineage.source)
+    if head < lineage.version:
+        has = f"has {head} of them" if head else "is not there"
+        reason = (
+            f"it inherits {lineage.version} events of run {lineage.source!r}, which {has}: lines "
+            "of that run must come first; `runjournal export` prints them before a fork's"
+        )
+        raise InvalidRecord("event line", "$.data.source", reason)
 
 
 def _last(line: Line, redactor: Redactor | None) -> Offer:
@@ -158,40 +160,6 @@ def _last(line: Line, redactor: Redactor | None) -> Offer:
 
 def _owner(line: Line) -> tuple[str, str | None]:
     return line["session_id"], line.get("run_id")
-
-
-def _redacted_fact(line: Line, redactor: Redactor | None) -> Offer:
-    """Make an event line's offer; the hook sees the parts that are a host's."""
-    offer = _fact(line)
-    if redactor is None:
-        return offer
-    value, told = offer.value, list(redactor.known)
-    for kind, below in _HOSTS_PARTS.get(offer.name, ()):
-        value, paths = redactor.redact(value, kind, below)
-        # Two parts of one event are told apart as in the bundle they came in.
-        inside = ".run" if below == ("run",) else ""
-        told += [f"${inside}{path[1:]}" for path in paths if path not in redactor.known]
-    with redactor.blamed("event"):
-        return offers.marked(_fact({**line, "data": value}), sorted(set(told)))
-
-
-def _fact(line: Line) -> Offer:
-    name, data = line["name"], line["data"]
-    if name not in TRAVELLING:
-        raise InvalidRecord("event line", "$.name", f"{name!r} does not travel as an event")
-    if type(data) is not dict:
-        raise InvalidRecord("event line", "$.data", f"expected an object, found {brief(data)}")
-    try:
-        offer = fact(run_stream(line["run_id"]), name, data)
-    except InvalidRecord as error:
-        raise replace(error, path="$.data" + error.path[1:]) from error
-    for key in ("imported", "redacted"):
-        if key in offer.value:
-            raise InvalidRecord("event line", f"$.data.{key}", "not a member of a travelling event")
-    named = _check_fact(name, offer.value)
-    if named not in (None, line["run_id"]):
-        raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
-    return offer
 
 
 _BUILDERS: dict[str, Callable[[Line, Redactor | None], Offer]] = {
@@ -206,38 +174,8 @@ _BUILDERS: dict[str, Callable[[Line, Redactor | None], Offer]] = {
     "approval": lambda line, hook: offers.approval(line["record"], hook),
     "deferred_tool": lambda line, hook: offers.deferred_tool(line["record"], hook),
     "stream_cursor": lambda line, hook: offers.stream_cursor(line["run_id"], line["cursor"], hook),
-    "event": _redacted_fact,
+    "event": event_line,
 }
-
-_HOSTS_PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    ResumeClaimed.NAME: (("resume_claim", ("claim",)),),
-    RunCommitted.NAME: (("run", ("run",)), ("run_evidence", ("rest",))),
-    RunStatusChanged.NAME: (("event", ()),),
-    RunSuspended.NAME: (("event", ()),),
-}
-"""By name, what in an event line the hook is shown: the kind, and the keys that lead there."""
-
-
-def _check_fact(name: str, data: EventData) -> str | None:
-    """Check what the event's model leaves open; gives the run that its record names."""
-    if name == RunOpened.NAME:
-        for key in ("run_id", "session_id", "conversation_id"):
-            if key in data:
-                offers.check_id(data[key], f"{key} of run.opened")
-        return str(data["run_id"])
-    if name == RunCommitted.NAME:
-        validate_run(data["run"])
-        if not _SHA256.fullmatch(data["sha256"]):
-            raise InvalidRecord("event line", "$.data.sha256", "not 64 hexadecimal digits")
-        return str(data["run"]["run_id"])
-    if name == ResumeClaimed.NAME:
-        validate_resume_claim(data["claim"])
-        return str(data["claim"]["run_id"])
-    if name == RunStatusChanged.NAME:
-        offers.check_status(data["status"])
-    if name == RunLeaseTaken.NAME and not 0 < data["generation"] < 2**63:
-        raise InvalidRecord("event line", "$.data.generation", "not a generation, 1 or more")
-    return None
 
 
 def _recorded_at(line: Line) -> int | None:

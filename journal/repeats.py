@@ -5,10 +5,17 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from journal.codec import RecordedEvent, decode
-from journal.compare import first_difference, same_cursor, same_opening, same_record
+from journal.compare import first_difference, opening_difference, same_cursor, same_record
 from journal.documents import Documents
 from journal.errors import BatchConflict, BrokenBase, CorruptEvent, RecordConflict, RunConflict
-from journal.events import CursorSaved, RunCommitted, RunOpened, StreamRecorded
+from journal.events import (
+    OPENINGS,
+    CursorSaved,
+    RunCommitted,
+    RunForked,
+    SessionRunAdded,
+    StreamRecorded,
+)
 from journal.ids import StreamId
 from journal.json_door import JSON, canonical, equal
 from journal.offers import Offer
@@ -34,7 +41,11 @@ class Repeats:
         """
         if offer.identity is None:
             return None
-        stored = self._store.find(offer.stream, offer.identity)
+        if offer.name in OPENINGS:
+            page = self._store.read_stream(offer.stream, limit=1)
+            stored = page[0] if page else None
+        else:
+            stored = self._store.find(offer.stream, offer.identity)
         if stored is None:
             return None
         self._must_be_same(offer, decode(stored))
@@ -66,6 +77,8 @@ class Repeats:
             held = self.held(offer)
             if held is not None:
                 write.receipts[at] = held
+            elif offer.name == SessionRunAdded.NAME:
+                _settle_note(write, at)
             elif offer.identity is not None:
                 earlier = first.setdefault((offer.stream, offer.identity), at)
                 if earlier != at:
@@ -94,10 +107,12 @@ class Repeats:
         held = self._value(event)
         if _is_same(offer, event, held):
             return
-        path, was, now = first_difference(held, offer.value)
         run_id = event.run_id or str(event.session_id)
-        if offer.name == event.name == RunOpened.NAME:
-            raise RunConflict(run_id, path.removeprefix("$.").removesuffix("_id"), was, now)
+        if offer.name in OPENINGS and event.name in OPENINGS:
+            difference = opening_difference(held, offer.value)
+            if difference is not None:
+                raise RunConflict(run_id, *difference)
+        path, was, now = first_difference(held, offer.value)
         raise RecordConflict(run_id, offer.what, event.version, path, was, now)
 
     def _value(self, event: RecordedEvent) -> JSON:
@@ -105,13 +120,21 @@ class Repeats:
         if "delta" in event.data:
             return self._documents.rebuild(event)
         for key in ("record", "run", "cursor"):
-            if key in event.data and event.name != RunCommitted.NAME:
+            if key in event.data and event.name not in (RunCommitted.NAME, RunForked.NAME):
                 return event.data[key]
         return {key: value for key, value in event.data.items() if key not in _MARKS}
 
 
 _MARKS = ("imported", "redacted")
 """Members of an event that say how it came in; they are no part of what was handed in."""
+
+
+def _settle_note(write: Write, at: int) -> None:
+    """Settle a session's note of a run as the run's opening before it was settled."""
+    if at - 1 in write.receipts:
+        write.receipts[at] = write.receipts[at - 1]
+    elif at - 1 in write.repeats:
+        write.repeats[at] = write.repeats[at - 1] + 1
 
 
 def fill_in(write: Write) -> None:
@@ -137,8 +160,8 @@ def _is_same(offer: Offer, event: RecordedEvent, held: JSON) -> bool:
 def _same(name: str, held: JSON, offered: JSON) -> bool:
     if name == StreamRecorded.NAME:
         return same_record(held, offered)
-    if name == RunOpened.NAME:
-        return same_opening(held, offered)
+    if name in OPENINGS:
+        return opening_difference(held, offered) is None
     if name == CursorSaved.NAME:
         return same_cursor(held, offered)
     return equal(held, offered)

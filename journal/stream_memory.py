@@ -10,11 +10,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from journal.codec import decode
+from journal.codec import RecordedEvent, decode
 from journal.documents import Documents, Tip
 from journal.errors import BrokenBase, CorruptEvent
 from journal.events import ENVIRONMENT_DOCUMENTS, STATE_DOCUMENTS, SessionRunAdded
 from journal.ids import SESSION_PREFIX, StreamId, Version, run_stream, session_stream
+from journal.inherited import inherited_document
 from journal.offers import ENVIRONMENT_CHAIN, STATE_CHAIN
 from journal.stores.interface import Store
 
@@ -128,18 +129,36 @@ class StreamMemory:
             return self._session_tip(session_id, chain) or self._last_document(stream, chain)
         tips = self.state(stream).tips
         if chain not in tips:
-            tips[chain] = self._last_document(stream, chain) or self._session_tip(
+            tips[chain] = self._run_tip(stream, chain) or self._session_tip(
                 self._session_of(stream, batch), chain
             )
         return tips[chain]
+
+    def _run_tip(self, stream: StreamId, chain: str) -> Tip | None:
+        """Find the last document of a run, or else the last one that it inherits."""
+        tip = self._last_document(stream, chain)
+        if tip is not None:
+            return tip
+        try:
+            event = inherited_document(self._store, stream, CHAINS[chain])
+            return None if event is None else self._tip_at(event, chain)
+        except (BrokenBase, CorruptEvent):
+            return None
 
     def _last_document(self, stream: StreamId, chain: str) -> Tip | None:
         names = CHAINS[chain]
         try:
             page = self._store.read_stream(stream, names=names, newest_first=True, limit=1)
-            return self._documents.tip(decode(page[0])) if page else None
+            return self._tip_at(decode(page[0]), chain) if page else None
         except (BrokenBase, CorruptEvent):
             return None  # what comes next is held whole, and does not share the damage
+
+    def _tip_at(self, event: RecordedEvent, chain: str) -> Tip:
+        known = self._streams.get(event.stream)
+        tip = known.tips.get(chain) if known else None
+        if tip is not None and (tip.stream, tip.version) == (event.stream, event.version):
+            return tip
+        return self._documents.tip(event)
 
     def _session_of(self, stream: StreamId, batch: Batch) -> str:
         opened = batch.sessions.get(stream)
@@ -162,7 +181,7 @@ class StreamMemory:
             return None  # a new run must not suffer from what its session's stream suffered
         for other in others:
             known = self._streams.get(other)
-            tip = (known.tips.get(chain) if known else None) or self._last_document(other, chain)
+            tip = (known.tips.get(chain) if known else None) or self._run_tip(other, chain)
             if tip is not None:
                 return tip
         return None

@@ -91,6 +91,15 @@ def command(function: Callable[..., None]) -> None:
     app.command(epilog=EVERY_COMMAND)(guarded(function))
 
 
+def group(function: Callable[..., None], *commands: Callable[..., None]) -> None:
+    """Make a function a command that has commands of its own; it runs before each of them."""
+    made = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+    made.callback(epilog=EVERY_COMMAND)(guarded(function))
+    for each in commands:
+        made.command(epilog=EVERY_COMMAND)(guarded(each))
+    app.add_typer(made, name=function.__name__)
+
+
 def show_version(ctx: typer.Context, asked: bool) -> None:  # noqa: FBT001 - typer calls it
     """Print the version, where it was asked for, and exit."""
     if not asked:

@@ -1,24 +1,23 @@
-"""Taking care of a journal: the pages of a backup and of an examination."""
+"""Taking care of a journal: the pages of a backup, an examination, and of snapshots."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from journal.backup import back_up
 from journal.cli.failures import complain
 from journal.cli.output import Output, Part, joined
 from journal.cli.page import field
-from journal.cli.progress import progress_bar
+from journal.cli.progress import phases
 from journal.doctor import examine
 from journal.findings import Severity
 
 if TYPE_CHECKING:
     from journal.backup import BackupResult
     from journal.findings import Finding, Report
-    from journal.progress import Progress
+    from journal.snapshots import SnapshotsDropped, SnapshotsStatus
 
 STYLES = {Severity.WRONG: "red", Severity.NOTICE: "yellow"}
 
@@ -98,22 +97,27 @@ def _place(finding: Finding) -> Iterator[Part]:
         yield (", ".join(place) + ": ", "bold")
 
 
-@contextmanager
-def phases() -> Iterator[Progress]:
-    """Give a function that shows a bar for each thing that is being done, one after the other."""
-    with ExitStack() as bars:
-        doing = ""
-        at: Callable[[int], None]
+def show_snapshots(output: Output, status: SnapshotsStatus) -> None:
+    """Print what is in the file of snapshots."""
+    field(output, "snapshots", status.file)
+    field(output, "size", _size(status.bytes) if status.bytes else "no file")
+    if status.problem is not None:
+        field(output, "not used", (status.problem, "yellow"))
+    counts = (
+        (status.streams, "stream"),
+        (status.pages, "page"),
+        (status.chunks, "chunk"),
+        (status.documents, "document"),
+    )
+    known = [_count(count, what) for count, what in counts if count is not None]
+    if known:
+        field(output, "holds", ", ".join(known))
 
-        def tell(what: str, done: int, total: int | None) -> None:
-            nonlocal doing, at
-            if what != doing:
-                bars.close()
-                at = bars.enter_context(progress_bar(what, total))
-                doing = what
-            at(done)
 
-        yield tell
+def show_dropped(output: Output, dropped: SnapshotsDropped) -> None:
+    """Print what was removed."""
+    field(output, "dropped", dropped.file if dropped.bytes else f"nothing, no {dropped.file}")
+    field(output, "size", _size(dropped.bytes))
 
 
 def _count(number: int, what: str) -> str:

@@ -11,7 +11,7 @@ from journal.cli.output import Column, Output, Part
 from journal.cli.page import status
 
 if TYPE_CHECKING:
-    from projections import LogEntry, RunSummary, SessionSummary
+    from projections import FamilyMember, LogEntry, RunSummary, SessionSummary, Shrunk
 
 EVENT_STYLES = {
     "checkpoint.taken": "cyan",
@@ -59,6 +59,32 @@ def _session_row(session: SessionSummary, form: str) -> list[Part]:
 
 def show_runs(output: Output, runs: Iterable[RunSummary]) -> None:
     """Print runs, one a row; a terminal shows as many columns as it has room for."""
+    columns = _run_columns(output)
+    output.table(columns, (_run_row(run, len(columns)) for run in runs), "no runs")
+
+
+def show_families(output: Output, members: Iterable[FamilyMember]) -> None:
+    """Print runs with their forks below, one a row, and the cursor of each fork."""
+    columns = _run_columns(output)
+    rows = (_member_row(member, len(columns)) for member in members)
+    output.table([columns[0], Column("FORKED AT"), *columns[1:]], rows, "no runs")
+
+
+def _member_row(member: FamilyMember, columns: int) -> list[Part]:
+    run, at = member.run, ""
+    if run.forked_from is not None:
+        source, cursor = run.forked_from
+        at = shown(cursor if member.lasts else f"{cursor} of {source}")
+    row = _run_row(run, columns)
+    return [_branch(member.lasts) + run.run_id, (at, "bold"), *row[1:]]
+
+
+def _branch(lasts: tuple[bool, ...]) -> str:
+    above = "".join("   " if last else "\u2502  " for last in lasts[:-1])
+    return above + ("\u2514\u2500 " if lasts[-1] else "\u251c\u2500 ") if lasts else ""
+
+
+def _run_columns(output: Output) -> list[Column]:
     counts, everything = output.room(ROOM_FOR_COUNTS), output.room(ROOM_FOR_ALL)
     columns = [Column("RUN", folds=True), Column("SESSION", gives_way=True), Column("STATUS")]
     if counts:
@@ -67,7 +93,7 @@ def show_runs(output: Output, runs: Iterable[RunSummary]) -> None:
         columns += [Column("OPENED"), *([Column("UPDATED")] if everything else [])]
     else:
         del columns[1]
-    output.table(columns, (_run_row(run, len(columns)) for run in runs), "no runs")
+    return columns
 
 
 def _run_row(run: RunSummary, columns: int) -> list[Part]:
@@ -91,8 +117,15 @@ def show_log(output: Output, entries: Iterable[LogEntry]) -> None:
             time = f"{'TIME':<{23 if date else 12}}"
             output.line((f"{'STREAM':>6} {'VERSION':>7}  {time}  EVENT", "dim"))
         output.line(*_log_line(entry, date=date))
+        if entry.shrank is not None:
+            output.line(*_shrunk_line(entry.shrank, date=date))
     if empty:
         output.line("no events")
+
+
+def _shrunk_line(shrank: Shrunk, *, date: bool) -> list[Part]:
+    fell = f"history shrank from {shrank.before} to {shrank.messages} messages"
+    return [" " * (40 if date else 29), (f"{fell}: epoch {shrank.epoch} begins", "yellow")]
 
 
 def _log_line(entry: LogEntry, *, date: bool) -> list[Part]:

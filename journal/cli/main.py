@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from journal.cli.app import app, command
+from journal.cli.app import app, command, group
 from journal.cli.commands.care import backup, doctor
 from journal.cli.commands.compare import diff
+from journal.cli.commands.follow import tail
+from journal.cli.commands.fork import fork
 from journal.cli.commands.read import evidence, export, log, replay, runs, sessions
 from journal.cli.commands.record import demo, ingest
+from journal.cli.commands.snapshots import drop, snapshots
 from journal.cli.failures import ended, prepare_streams, writing
 
 COMMANDS = (
@@ -16,9 +19,11 @@ COMMANDS = (
     sessions,
     runs,
     log,
+    tail,
     replay,
     evidence,
     diff,
+    fork,
     backup,
     doctor,
 )
@@ -26,6 +31,7 @@ COMMANDS = (
 
 for each in COMMANDS:
     command(each)
+group(snapshots, drop)
 
 
 def main() -> None:

@@ -85,6 +85,13 @@ class Output:
         with writing():
             sys.stdout.buffer.write(document)
 
+    def pieces(self, pieces: Iterable[bytes]) -> None:
+        """Print one JSON document that comes in pieces, on a line of its own."""
+        with writing():
+            for piece in pieces:
+                sys.stdout.buffer.write(escape_json(piece))
+            sys.stdout.buffer.write(b"\n")
+
     def one(self, answer: T, page: Callable[[Output, T], None]) -> None:
         """Print an answer: its JSON document, or its page."""
         if self.json:

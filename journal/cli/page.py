@@ -34,7 +34,7 @@ def show_view(output: Output, view: RunView) -> None:
     _section(output, "children", map(_child, view.children))
     _section(output, "approvals", map(_approval, view.approvals))
     _section(output, "deferred tools", map(_deferred_tool, view.deferred_tools))
-    _show_tail(output, view.tail)
+    _show_tail(output, view)
     _show_redacted(output, view.redacted)
 
 
@@ -228,15 +228,17 @@ def _decided(record: dict[str, Any], *names: str) -> tuple[Part, ...]:
     return tuple(shown_ones)
 
 
-def _show_tail(output: Output, tail: tuple[dict[str, Any], ...]) -> None:
+def _show_tail(output: Output, view: RunView) -> None:
     from projections import summarize_record  # noqa: PLC0415 - it is loaded with the view
 
+    tail, left_out = view.tail, view.tail_left_out
     if not tail:
         return
-    heading(output, "stream records after the checkpoint", (f"  {len(tail)}", "dim"))
-    shown_ones = tail if output.full else tail[-TAIL:]
-    if len(shown_ones) < len(tail):
-        output.line(("  ... ", "dim"), (f"{len(tail) - len(shown_ones)} before these", "dim"))
+    heading(output, "stream records after the checkpoint", (f"  {left_out + len(tail)}", "dim"))
+    shown_ones = tail if output.full or left_out else tail[-TAIL:]
+    left_out += len(tail) - len(shown_ones)
+    if left_out:
+        output.line(("  ... ", "dim"), (f"{left_out} before these", "dim"))
     for record in shown_ones:
         sequence, kind = f"{record['sequence']:>8}  ", f"{record['event']['kind']:<14}  "
         output.line((sequence, "dim"), kind, (summarize_record(record), "dim"))

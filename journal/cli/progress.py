@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from journal.progress import Progress
+
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 PATIENCE = 1.0
 """Seconds that pass before a bar is shown."""
@@ -38,12 +41,30 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
         bar.close()
 
 
+@contextmanager
+def phases() -> Iterator[Progress]:
+    """Give a function that shows a bar for each thing that is being done, one after the other."""
+    with ExitStack() as bars:
+        doing = ""
+        at: Callable[[int], None]
+
+        def tell(what: str, done: int, total: int | None) -> None:
+            nonlocal doing, at
+            if what != doing:
+                bars.close()
+                at = bars.enter_context(progress_bar(what, total))
+                doing = what
+            at(done)
+
+        yield tell
+
+
 class _Bar:
     def __init__(self, label: str, total: int | None) -> None:
         self._label = label
         self._total = total
         self._next = time.monotonic() + PATIENCE
-        self._shown: tuple[Progress, TaskID] | None = None
+        self._shown: tuple[RichProgress, TaskID] | None = None
 
     def at(self, done: int) -> None:
         now = time.monotonic()
@@ -55,7 +76,7 @@ class _Bar:
         progress, task = self._shown
         progress.update(task, completed=done)
 
-    def _start(self) -> tuple[Progress, TaskID]:
+    def _start(self) -> tuple[RichProgress, TaskID]:
         from rich.console import Console  # noqa: PLC0415 - short commands never need it
         from rich.progress import (  # noqa: PLC0415
             MofNCompleteColumn,

@@ -17,7 +17,7 @@ from journal.cli.failures import complain
 from journal.cli.output import Output
 from journal.cli.progress import progress_bar
 from journal.errors import InvalidLine
-from journal.export import export_all, export_run
+from journal.export import count_lines, export_all, export_run
 from journal.ingest import Ingest, IngestCounts
 from journal.journal import Journal
 
@@ -89,7 +89,7 @@ def export_lines(journal: Journal, run_id: str | None, output: Output) -> None:
     if run_id is None:
         lines, total = export_all(reader), None
     else:
-        lines, total = export_run(reader, run_id), reader.head(run_id)
+        lines, total = export_run(reader, run_id), count_lines(reader, run_id)
     if sys.stdout.isatty():
         for line in lines:
             output.document(line)

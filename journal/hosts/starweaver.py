@@ -7,6 +7,16 @@
         async for event in record(runtime.stream("Hello")):
             ...
 
+To go on from a moment of an earlier run, in a fork of it:
+
+    view = replay(journal, run_id, at=MessageCursor(3))
+    runtime = create_agent_runtime(
+        model=model,
+        session_store=JournalSessionStore(journal, fork_of=view),
+        durable_session_id=view.session_id,
+        state=restored_state(view),
+    )
+
 Needs the extra `starweaver`. The records are described in the runtime's own documentation and,
 as far as the journal reads them, in `journal.records`.
 """
@@ -18,7 +28,7 @@ import gc
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from journal.codec import RecordedEvent
@@ -38,6 +48,10 @@ except ImportError as missing:
     raise ImportError(
         "journal.hosts.starweaver needs pip install 'runjournal[starweaver]'"
     ) from missing
+
+if TYPE_CHECKING:
+    from journal.lineage import Forkable
+    from projections import RunView
 
 SETTLE_SECONDS = 0.1
 """How long the runtime's threads get to finish before the event loop closes."""
@@ -59,8 +73,15 @@ class JournalSessionStore:
     A failure reaches the host as the runtime's `AgentError`, which quotes the journal's text.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, *, fork_of: Forkable | None = None) -> None:
+        """Journal runs into `journal`.
+
+        Args:
+            fork_of: the first run is a fork of this point; give the runtime the state of the
+                same point, as the runtime chooses the run's id and knows nothing of forks.
+        """
         self._journal = journal
+        self._fork_of = fork_of
         self._runs: dict[str, Run] = {}
 
     def to_native(self) -> Any:
@@ -93,9 +114,7 @@ class JournalSessionStore:
         run_id = checkpoint["run_id"]
         run = self._runs.get(run_id)
         if run is None or run.session_id != session_id:
-            run = self._journal.run(
-                run_id, session_id=session_id, conversation_id=checkpoint["conversation_id"]
-            )
+            run = self._open(run_id, session_id, checkpoint["conversation_id"])
             self._runs[run_id] = run
             _writing[run_id] = self
         try:
@@ -171,6 +190,15 @@ class JournalSessionStore:
         """Open a run that this store knows, once more; release it after use."""
         return self._journal.run(run_id)
 
+    def _open(self, run_id: str, session_id: str, conversation_id: str) -> Run:
+        if self._fork_of is None:
+            return self._journal.run(run_id, session_id=session_id, conversation_id=conversation_id)
+        run = self._journal.fork(
+            self._fork_of, run_id, session_id=session_id, conversation_id=conversation_id
+        )
+        self._fork_of = None
+        return run
+
     def _release(self, run_id: str) -> None:
         written = self._runs.pop(run_id, None)
         if written is not None:
@@ -188,6 +216,25 @@ class JournalSessionStore:
     def _checkpoints(self, run_id: str) -> list[RecordedEvent]:
         entries = sorted(anchored(self._journal.reader.run_events(run_id)))
         return [entry.event for entry in entries if entry.event.name == CheckpointTaken.NAME]
+
+
+def restored_state(view: RunView, *, agent_id: str = "main") -> dict[str, Any]:
+    """Make the state that a runtime goes on from: a view's messages and conversation.
+
+    The runtime takes its next prompt as the next message, so no tool call should be open in
+    the view.
+
+    Args:
+        view: where to go on.
+        agent_id: of the agent that goes on.
+
+    Returns:
+        For `create_agent_runtime(state=...)`.
+    """
+    state = {"agent_id": agent_id, "message_history": list(view.messages)}
+    if view.conversation_id is not None:
+        state["conversation_id"] = view.conversation_id
+    return state
 
 
 async def record(run: AgentRun) -> AsyncIterator[StreamEvent]:

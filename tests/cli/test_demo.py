@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from journal import Journal
-from journal.cli.demo import ignore_late_answers
+from journal.cli.demo_agent import ignore_late_answers
 from journal.cli.failures import told
 from projections import list_runs, log
 from tests.cli.conftest import console_script, environment
@@ -22,10 +22,15 @@ def shown(cli):
     return done.out
 
 
+def parts(shown):
+    """The page's parts by the first word of their titles."""
+    return {part.split(maxsplit=1)[0]: part for part in shown.split("\n\n")[1:]}
+
+
 def test_it_shows_a_run_three_cursors_its_evidence_and_the_way_on(shown, tmp_path, cli):
-    [run] = cli("runs", "--json").documents
-    assert run["status"] == "completed"
-    live, *moments, evidence, further = shown.split("\n\n")[1:]
+    assert {run["status"] for run in cli("runs", "--json").documents} == {"completed"}
+    live, *moments, evidence = shown.split("\n\n")[1:6]
+    further = parts(shown)["look"]
     assert live.count("call        ") == live.count("return      ") == 3
     heads = [moment.splitlines()[0].split()[0] for moment in moments]
     assert heads == ["stream:20", "message:3", "latest"]
@@ -33,6 +38,21 @@ def test_it_shows_a_run_three_cursors_its_evidence_and_the_way_on(shown, tmp_pat
     assert evidence.startswith("resume evidence at latest\n")
     assert "cursor.message_cursor" in evidence
     assert str(tmp_path / "runjournal.db") in further
+
+
+def test_it_ends_in_a_fork_and_its_diff(shown, cli):
+    run, fork = cli("runs", "--tree", "--json").documents
+    assert run["forked_from"] is None
+    assert fork["forked_from"] == {"run_id": run["run_id"], "cursor": "message:3"}
+    said = parts(shown)
+    assert said["fork"].count("call        ") == said["fork"].count("return      ") == 1
+    assert 'book_train(day="Saturday", to="Paris")' in said["fork"]
+    assert f"- {run['run_id']}  latest\n+ {fork['run_id']}  latest" in said["diff"]
+    assert '- 4 call book_train(day="Saturday", to="Kyoto")' in " ".join(said["messages"].split())
+    assert [*said][-1] == "look"
+    ends = [cli("replay", each["run_id"], "--json").document for each in (run, fork)]
+    assert len({end["live"]["output"] for end in ends}) == 2
+    assert all("leaves on Saturday" in end["live"]["output"] for end in ends)
 
 
 def test_every_command_it_names_works(shown, cli):
@@ -46,7 +66,7 @@ def test_every_command_it_names_works(shown, cli):
 
 def test_its_run_was_journaled_live(shown, tmp_path):
     with Journal.open(tmp_path / "runjournal.db", create=False) as opened:
-        [run] = list_runs(opened)
+        [_, run] = list_runs(opened)
         entries = sorted(log(opened, run.run_id), key=lambda entry: entry.version)
     names = [entry.name for entry in entries]
     assert names.index("stream.recorded.v1") < names.index("run.committed.v1")
@@ -68,8 +88,16 @@ def test_with_json_it_is_one_document_and_each_time_a_new_run(cli):
     assert [len(view["live"]["open_tool_calls"]) for view in document["views"]] == [2, 0, 0]
     assert document["evidence"]["evidence"] == document["views"][2]["evidence"]
     assert all("--db 'a b.db'" in command for command in document["commands"])
+    assert document["fork"]["cursor"] == "message:3"
+    assert document["diff"]["a"]["run_id"] == document["run_id"]
+    assert document["diff"]["b"]["run_id"] == document["fork"]["run_id"]
     runs = cli("runs", "--db", "a b.db", "--json").documents
-    assert {run["run_id"] for run in runs} == {document["run_id"], second.document["run_id"]}
+    made = [run_id for done in (document, second.document) for run_id in ids_of(done)]
+    assert sorted(run["run_id"] for run in runs) == sorted(made)
+
+
+def ids_of(document):
+    return [document["run_id"], document["fork"]["run_id"]]
 
 
 def test_twenty_processes_at_four_at_a_time_end_with_code_0(tmp_path):
@@ -93,14 +121,14 @@ def test_twenty_processes_at_four_at_a_time_end_with_code_0(tmp_path):
 
 SLOW_TRAIN = """
 import asyncio, sys
-from journal.cli import demo
+from journal.cli import demo_agent
 from journal.cli.main import main
 
 async def book_train(to: str, day: str) -> None:
     print("waiting", flush=True)
     await asyncio.sleep(3600)
 
-demo.book_train = book_train
+demo_agent.book_train = book_train
 sys.argv = ["runjournal", "demo"]
 main()
 """
@@ -147,7 +175,7 @@ def test_a_journal_in_memory_serves_too(cli):
 def test_the_journal_named_by_the_environment_needs_no_option(cli, monkeypatch):
     monkeypatch.setenv("RUNJOURNAL_DB", "env.db")
     done = cli("demo", "--json")
-    assert done.document["commands"][0] == "runjournal runs"
+    assert done.document["commands"][0] == "runjournal runs --tree"
 
 
 def test_what_an_extra_says_is_told_as_it_is():

@@ -36,6 +36,8 @@ from tests.cli.conftest import console_script, environment, one_line
         (["--db", "no/such/dir.db", "runs"], ["no journal at no/such/dir.db", "--db"]),
         (["--db", "no/such/dir.db", "ingest", "-"], ["no/such/dir.db"]),
         (["--db", ".", "runs"], ["directory"]),
+        (["--db", ".", "snapshots", "drop"], ["directory"]),
+        (["--db", "memory://", "snapshots"], ["in memory"]),
     ],
 )
 def test_what_cannot_be_done_exits_1_with_one_line(recorded, cli, args, parts):
@@ -64,6 +66,8 @@ def test_text_that_is_no_cursor_is_wrong_usage(recorded, cli, text):
         ["export"],
         ["export", "r", "--all"],
         ["runs", "--db"],
+        ["snapshots", "nope"],
+        ["snapshots", "drop", "nope"],
     ],
 )
 def test_wrong_usage_exits_2(recorded, cli, args):

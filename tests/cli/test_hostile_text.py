@@ -76,6 +76,8 @@ COMMANDS = [
     ["runs"],
     ["log", EVIL],
     ["log", EVIL, "--kind", EVIL],
+    ["tail"],
+    ["tail", EVIL],
     ["replay", EVIL],
     ["replay", EVIL, "--at", f"checkpoint:{EVIL}"],
     ["evidence", EVIL],
@@ -83,7 +85,7 @@ COMMANDS = [
     ["export", EVIL],
 ]
 EACH = pytest.mark.parametrize(
-    "args", COMMANDS, ids=["sessions", "runs", "log", "kind", "replay", "at", "evidence", "diff", "export"]
+    "args", COMMANDS, ids=["sessions", "runs", "log", "kind", "tail", "tail run", "replay", "at", "evidence", "diff", "export"]
 )  # fmt: skip
 
 

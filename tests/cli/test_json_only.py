@@ -15,10 +15,13 @@ from tests.cli.conftest import one_line
         (["sessions"], "runjournal.session", 1),
         (["runs"], "runjournal.run", 1),
         (["log", "r"], "runjournal.log_entry", 13),
+        (["tail"], "runjournal.tail_event", 10),
         (["replay", "r"], "runjournal.view", 1),
         (["evidence", "r"], "runjournal.evidence", 1),
         (["diff", "r", "stream:3", "latest"], "runjournal.diff", 1),
         (["ingest", "-"], "runjournal.ingest", 1),
+        (["snapshots"], "runjournal.snapshots", 1),
+        (["snapshots", "drop"], "runjournal.snapshots_dropped", 1),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

@@ -3,7 +3,7 @@
 import pytest
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
-from journal.errors import NotAJournal
+from journal.errors import JournalClosed, NotAJournal
 from journal.stores.memory import MemoryFactory
 from journal.stores.recorder import RecorderEvent
 from journal.stores.sqlite import EventFactory
@@ -99,13 +99,38 @@ def test_selecting_notifications(recorder):
     assert select(None, topics=["t4"]) == []
 
 
-def test_the_memory_recorder_can_be_subscribed_to():
-    recorder = MemoryFactory(None).application_recorder()
-    recorder.insert_events([event(1)])
-    with recorder.subscribe(gt=0) as subscription:
-        assert next(subscription).id == 1
-        recorder.insert_events([event(2)])
-        assert next(subscription).originator_version == 2
+def test_a_recorder_can_be_subscribed_to(recorder):
+    recorder.insert_events([event(1), event(2)])
+    with recorder.subscribe(gt=1) as subscription:
+        assert next(subscription).id == 2
+        recorder.insert_events([event(3)])
+        found = next(subscription)
+        assert (found.id, *seen([found])) == (3, ("a", 3, "t1", b"s"))
+    assert list(subscription) == []
+
+
+def test_a_subscription_may_name_topics(recorder):
+    recorder.insert_events([event(1), event(2, topic="t2"), event(3)])
+    with recorder.subscribe(topics=["t2"]) as subscription:
+        assert next(subscription).id == 2
+        recorder.insert_events([event(4), event(5, topic="t2"), event(6)])
+        assert next(subscription).id == 5
+
+
+def test_a_subscription_ends_with_the_recorder(recorder):
+    with recorder.subscribe() as subscription:
+        recorder.close()
+        with pytest.raises(JournalClosed):
+            next(subscription)
+
+
+def test_a_subscription_sees_what_another_appends_to_the_file(tmp_path):
+    with sqlite_factory(tmp_path) as one, sqlite_factory(tmp_path) as other:
+        with one.application_recorder().subscribe() as subscription:
+            other.application_recorder().insert_events([event(1)])
+            assert next(subscription).id == 1
+        one.close()
+        other.close()
 
 
 def test_a_journal_file_holds_events_only(tmp_path):

@@ -118,10 +118,10 @@ class TestRenew:
         assert leased.renew([asked]) == []
         assert leased.lease("run:1") == lease(expires_at=500)
 
-    def test_zero_releases(self, leased):
+    def test_zero_releases_and_forgets_the_owner(self, leased):
         leased.renew([lease(expires_at=0)])
         assert leased.leases() == []
-        assert leased.lease("run:1") == lease(expires_at=0)
+        assert leased.lease("run:1") == ("run:1", 1, "", "", 0, "", 0)
 
     def test_one_that_has_moved_is_left_alone_and_given(self, leased):
         later = lease(generation=2, owner="two", expires_at=300)

@@ -5,6 +5,7 @@ from collections import defaultdict
 from contextlib import closing
 
 from journal.doctor import examine
+from journal.events import OPENINGS
 from journal.ids import run_stream
 from tests.crash import content
 
@@ -74,7 +75,7 @@ class Found:
         assert times == sorted(times)
 
     def _openings_are_whole(self):
-        opened = {e.run_id for e in self.events if e.name == "run.opened.v1"}
+        opened = {e.run_id for e in self.events if e.name in OPENINGS}
         added = {e.data["run_id"] for e in self.events if e.name == "session.run_added.v1"}
         assert opened == added
 

@@ -39,21 +39,26 @@ def sessions(ctx: typer.Context, *, full: Full = False) -> None:
         output.each(list_sessions(journal), show_sessions)
 
 
-def runs(
+def runs(  # noqa: PLR0913 - its options
     ctx: typer.Context,
     *,
     session: Session = None,
     status: Status = None,
     limit: Limit = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Forks below the run they are of.")] = False,
     full: Full = False,
 ) -> None:
     """List runs, newest first."""
-    from journal.cli.listing import show_runs
-    from projections import list_runs
+    from journal.cli.listing import show_families, show_runs
+    from projections import families, list_runs
 
     output = ctx.obj.output(full=full)
     with ctx.obj.journal() as journal:
-        output.each(list_runs(journal, session, status, limit), show_runs)
+        found = list_runs(journal, session, status, limit)
+        if tree:
+            output.each(families(found), show_families)
+        else:
+            output.each(found, show_runs)
 
 
 def log(  # noqa: PLR0913 - its options
@@ -67,36 +72,66 @@ def log(  # noqa: PLR0913 - its options
 ) -> None:
     """List a run's events in logical order.
 
-    One a line; * after the version marks an event that came in by ingest.
+    One a line; * after the version marks an event that came in by ingest. Of a fork, what it
+    inherits comes first; --from leaves that out.
     """
     from journal.cli.listing import show_log
+    from journal.cli.progress import phases
     from projections import log as read_log
 
     output = ctx.obj.output(full=full)
     with ctx.obj.journal() as journal:
-        output.each(read_log(journal, run, frm, to, kind or None), show_log)
+        with phases() as progress:
+            entries = read_log(journal, run, frm, to, kind or None, progress=progress)
+        output.each(entries, show_log)
 
 
-def replay(ctx: typer.Context, run: Run, *, at: At = "latest", full: Full = False) -> None:
+def replay(  # noqa: PLR0913 - its options
+    ctx: typer.Context,
+    run: Run,
+    *,
+    at: At = "latest",
+    tail: Annotated[
+        int | None,
+        typer.Option("--tail", metavar="N", min=0, help="The last N records after the checkpoint."),
+    ] = None,
+    no_tail: Annotated[
+        bool, typer.Option("--no-tail", help="Without the records after the checkpoint.")
+    ] = False,
+    full: Full = False,
+) -> None:
     """Show a run as it was at a cursor."""
+    if no_tail and tail is not None:
+        raise typer.BadParameter("--no-tail and --tail exclude each other")
     from journal.cli.page import show_view
+    from journal.cli.progress import phases
     from projections import parse_cursor
     from projections import replay as replay_run
 
     cursor = parse_cursor(at)
     output = ctx.obj.output(full=full)
     with ctx.obj.journal() as journal:
-        output.one(replay_run(journal, run, at=cursor), show_view)
+        with phases() as progress:
+            view = replay_run(
+                journal, run, at=cursor, tail=0 if no_tail else tail, progress=progress
+            )
+        if output.json:
+            output.pieces(view.json_pieces())
+        else:
+            show_view(output, view)
 
 
 def evidence(ctx: typer.Context, run: Run, *, at: At = "latest", full: Full = False) -> None:
     """Show the resume evidence at a cursor."""
     from journal.cli.page import show_evidence
+    from journal.cli.progress import phases
     from projections import parse_cursor
     from projections import replay as replay_run
 
     cursor = parse_cursor(at)
     output = ctx.obj.output(full=full)
     with ctx.obj.journal() as journal:
-        if not show_evidence(output, replay_run(journal, run, at=cursor)):
+        with phases() as progress:
+            view = replay_run(journal, run, at=cursor, tail=0, progress=progress)
+        if not show_evidence(output, view):
             raise typer.Exit(FAILED)
