@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from journal.codec import RecordedEvent
 from journal.documents import DOCUMENTS, Walk
-from journal.errors import BrokenBase, CorruptEvent, UnknownEvent
+from journal.errors import BrokenBase, CorruptEvent
 from journal.events import ENVIRONMENT_DOCUMENTS, CheckpointTaken, RunForked
 from journal.ids import StreamId, Version
 from journal.json_door import JSON
@@ -22,14 +22,14 @@ from journal.lineage import Bound, Lineage
 from journal.reader import Reader
 from journal.stores.views import Page, ViewReader, ViewStore, ViewWriter
 from projections.chunks import join, split
-from projections.fold import RunFold, evolve
+from projections.fold import RunFold
 from projections.fold_json import fold_from_json, fold_to_json
 from projections.named_places import checkpoint_name, returned_call, tool_return_name
 from projections.order import Entry, anchored
+from projections.page_end import End
 from projections.pages import (
     Entries,
     insert,
-    is_full,
     pack_entries,
     unpack_entries,
 )
@@ -45,6 +45,9 @@ EVERY = 8
 
 REFOLDED = 32
 """Pages folded again at a time, in one transaction."""
+
+MOST_COUNTED = 2**63 - 1
+"""Counts beyond are not told apart: a page may be taken that begins too early."""
 
 _NEVER = 2**62
 """A time in microseconds after every other."""
@@ -63,7 +66,7 @@ class Indexing:
         self._reader = reader
         self._store = store
         self._stream = stream
-        self._end: _End | None = None
+        self._end: End | None = None
         self._walk = Walk()
         self._known = StoredDocuments(self._look, self._walk)
 
@@ -156,7 +159,7 @@ class Indexing:
             tracking.chains[chain] = since
         return kept
 
-    def _find_end(self, tracking: Tracking, first: RecordedEvent, inherit: Inherit) -> _End:
+    def _find_end(self, tracking: Tracking, first: RecordedEvent, inherit: Inherit) -> End:
         """Find the last page, and fold it to its end."""
         if not tracking.version:
             fold = RunFold()
@@ -164,15 +167,15 @@ class Indexing:
                 tracking.lineage = Lineage.of(self._stream, first.data)
                 fold = inherit(tracking.lineage)
                 # Not known, but later than any time that is asked for.
-                return _End(fold, latest=_NEVER)
-            return _End(fold)
+                return End(fold, latest=_NEVER)
+            return End(fold)
         with self._store.reading() as rows, usable(self._stream):
             page = rows.page_at(self._stream, LAST)
             if page is None:
                 raise ValueError("no page")
             before = self._load(rows, page)
             entries = unpack_entries(page.entries)
-        end = _End(before, page, entries.places, page.newest, page.latest)
+        end = End(before, page, entries.places, page.newest, page.latest)
         events = self._reader.events(self._stream, [place[2] for place in entries.places])
         for place, event in zip(entries.places, events, strict=True):
             end.evolve(Entry(*place, event))
@@ -197,7 +200,7 @@ class Indexing:
         rows.put_return(self._stream, name, event.version, key_of(entry[:3]))
 
     def _append(
-        self, rows: ViewWriter, tracking: Tracking, end: _End, entry: Entry, size: int
+        self, rows: ViewWriter, tracking: Tracking, end: End, entry: Entry, size: int
     ) -> None:
         if end.page is None or end.closed(tracking.size):
             end.flush(rows, self._stream)
@@ -206,12 +209,12 @@ class Indexing:
         tracking.size += size
         end.add(entry)
 
-    def _snapshot(self, rows: ViewWriter, end: _End, entry: Entry) -> Page:
+    def _snapshot(self, rows: ViewWriter, end: End, entry: Entry) -> Page:
         """Make the page that begins with an entry, with the fold of all before it."""
         entries = pack_entries(Entries(entry.version, [entry[:3]]))
         return self._page(rows, end, key_of(entry[:3]), entries)
 
-    def _page(self, rows: ViewWriter, end: _End, first: bytes, entries: bytes) -> Page:
+    def _page(self, rows: ViewWriter, end: End, first: bytes, entries: bytes) -> Page:
         fold = end.fold
         if fold is None:
             return Page(first, entries, b"", newest=end.newest, latest=end.latest)
@@ -219,7 +222,16 @@ class Indexing:
             fold_to_json(fold, self._stream), lambda data: rows.put_chunk(self._stream, data)
         )
         epoch, messages = fold.messages.reached
-        return Page(first, entries, root, epoch, messages, fold.furthest, end.newest, end.latest)
+        return Page(
+            first,
+            entries,
+            root,
+            epoch,
+            messages,
+            min(fold.furthest, MOST_COUNTED),
+            end.newest,
+            end.latest,
+        )
 
     def _insert(self, rows: ViewWriter, tracking: Tracking, entry: Entry) -> None:
         place: Bound = entry[:3]
@@ -243,7 +255,7 @@ class Indexing:
             page = rows.page_at(self._stream, first)
             if page is None or page.first != first:
                 raise ValueError("a page is gone")
-            end = _End(self._load(rows, page), page, newest=page.newest, latest=page.latest)
+            end = End(self._load(rows, page), page, newest=page.newest, latest=page.latest)
             for _ in range(REFOLDED):
                 places = unpack_entries(page.entries).places
                 events = self._reader.events(self._stream, [place[2] for place in places])
@@ -268,67 +280,6 @@ class Indexing:
         return tracking
 
 
-class _End:
-    """The end of a run's rows: its last page, and the fold of all."""
-
-    def __init__(
-        self,
-        fold: RunFold | None,
-        page: Page | None = None,
-        places: Sequence[Bound] = (),
-        newest: int = 0,
-        latest: int = 0,
-    ) -> None:
-        self.fold = fold
-        """None where an event before cannot be folded, or came late."""
-        self.page = page
-        self.places = list(places)
-        self.newest = newest
-        self.latest = latest
-        self.version = Version(0)
-        """Of the run, at this end."""
-        self._last: Entry | None = None
-        self._changed = False
-
-    def evolve(self, entry: Entry) -> None:
-        event = entry.event
-        self.newest = max(self.newest, entry.version)
-        self.latest = max(self.latest, event.recorded_at)
-        self._last = entry
-        if self.fold is not None:
-            try:
-                evolve(self.fold, entry)
-            except (CorruptEvent, UnknownEvent):
-                self.fold = None  # whoever replays it is told
-
-    def follows(self, entry: Entry, tracking: Tracking) -> bool:
-        """Tell whether an entry comes after all there is."""
-        if tracking.stale:
-            return False
-        return not self.places or entry[:3] > self.places[-1]
-
-    def closed(self, size: int) -> bool:
-        return self._last is None or is_full(len(self.places), size, self._last)
-
-    def begin(self, page: Page) -> None:
-        self.page = page
-        self.places = []
-
-    def add(self, entry: Entry) -> None:
-        self.places.append(entry[:3])
-        self._changed = True
-        self.evolve(entry)
-
-    def flush(self, rows: ViewWriter, stream: StreamId) -> None:
-        if not self._changed or self.page is None:
-            return
-        oldest = unpack_entries(self.page.entries).oldest
-        packed = pack_entries(Entries(oldest, self.places))
-        self.page = self.page._replace(entries=packed)
-        rows.put_page(stream, self.page)
-        self._changed = False
-
-
 def _count(tracking: Tracking, entry: Entry) -> None:
     event = entry.event
     at = event.recorded_at
@@ -340,3 +291,4 @@ def _count(tracking: Tracking, entry: Entry) -> None:
     tracking.latest = max(tracking.latest, at)
     tracking.version = event.version
     tracking.position = event.position
+    tracking.stored_at = event.stored_at

@@ -21,6 +21,7 @@ from projections.cursors import (
     VersionCursor,
 )
 from projections.fold import RunFold
+from projections.indexing import MOST_COUNTED
 from projections.named_places import checkpoint_name
 from projections.order import (
     BEFORE_RECORDS,
@@ -152,7 +153,7 @@ def _before_later_step(index: RunIndex, cursor: StepCursor) -> Located:
         return fold.furthest > cursor.step
 
     def nearest(of: RunIndex, rows: ViewReader) -> Page | None:
-        return rows.page_by_step(of.stream, cursor.step)
+        return rows.page_by_step(of.stream, min(cursor.step, MOST_COUNTED - 1))
 
     found = index.crossing(reach, beyond, nearest)
     if found is None:
@@ -169,7 +170,7 @@ def _before_more_messages(index: RunIndex, cursor: MessageCursor) -> Located:
         return fold.messages.reached > target
 
     def nearest(of: RunIndex, rows: ViewReader) -> Page | None:
-        return rows.page_by_messages(of.stream, *target)
+        return rows.page_by_messages(of.stream, epoch, min(cursor.messages, MOST_COUNTED))
 
     found = index.crossing(reach, beyond, nearest)
     if found is None:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from journal.errors import CorruptEvent, RunNotFound, StorageFailed
-from journal.ids import Version, run_stream
+from journal.ids import RUN_PREFIX, Version, run_stream
 from journal.progress import Progress
+from journal.reader import Reader
 from journal.stores.views import ViewReader, ViewStore, ViewsUnusable
+from journal.views import Views
 from projections.fold_json import REVISION
 from projections.indexing import Indexing, Inherit
 from projections.reading import HasReader
@@ -82,7 +84,7 @@ class RunRows:
         upto = self._reader.head(self._run_id)
         if not upto:
             raise RunNotFound(self._run_id)
-        tracking = self._read_tracking(store, upto)
+        tracking = self._read_tracking(store)
         if tracking is None or tracking.version < upto or tracking.stale:
             tracking = self._take(store, tracking, upto)
         if self._tracking is None:
@@ -100,25 +102,18 @@ class RunRows:
                     raise
                 self.damage = error
                 return tracking
-            tracking = self._read_tracking(store, upto) if taken is None else taken
+            tracking = self._read_tracking(store) if taken is None else taken
             self._progress(f"index {self._run_id}", _version(tracking), upto)
         return tracking
 
-    def _read_tracking(self, store: ViewStore, upto: Version) -> Tracking | None:
+    def _read_tracking(self, store: ViewStore) -> Tracking | None:
         with store.reading() as rows:
             row = rows.tracked(self._stream)
         if row is None:
             return None
         tracking = Tracking.of(row)
-        # What another program took in meanwhile may lie beyond.
-        head = upto if tracking.version <= upto else self._reader.head(self._run_id)
-        if tracking.version <= head:
-            if self._views.is_verified(store, self._stream):
-                return tracking
-            [last] = self._reader.events(self._stream, [tracking.version])
-            if last.position == tracking.position:
-                self._views.verify(store, self._stream)
-                return tracking
+        if is_of_now(self._views, store, self._reader, tracking):
+            return tracking
         # The journal was put back to an earlier state: what follows is another story.
         with store.writing() as rows:
             rows.forget(self._stream)
@@ -127,3 +122,20 @@ class RunRows:
 
 def _version(tracking: Tracking | None) -> Version:
     return Version(0) if tracking is None else tracking.version
+
+
+def is_of_now(views: Views, store: ViewStore, reader: Reader, tracking: Tracking) -> bool:
+    """Tell whether rows belong to the events that the journal has now.
+
+    They do not where it was put back to an earlier state, and went on from there.
+    """
+    stream, version = tracking.stream, tracking.version
+    if version > reader.head(stream.removeprefix(RUN_PREFIX)):
+        return False
+    if views.is_verified(store, stream):
+        return True
+    [last] = reader.events(stream, [version])
+    if (last.position, last.stored_at) != (tracking.position, tracking.stored_at):
+        return False
+    views.verify(store, stream)
+    return True

@@ -8,11 +8,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from journal.documents import Place, Walk
 from journal.ids import StreamId, Version
 from journal.json_door import JSON
-from journal.stores.views import ViewReader, ViewsUnusable
-from journal.views import Views
+from journal.stores.views import ViewReader
 from projections.chunks import join
-from projections.fold_json import REVISION
-from projections.tracking import usable
 
 Answer = TypeVar("Answer")
 
@@ -25,24 +22,6 @@ class Look(Protocol):
     ) -> Answer | None:
         """Answer a question; None where the stream's rows are not to be used."""
         ...
-
-
-class LookIntoViews:
-    """A `Look` at a journal's views, that goes without those that are unusable."""
-
-    def __init__(self, views: Views) -> None:
-        self._views = views
-
-    def __call__(
-        self, stream: StreamId, question: Callable[[ViewReader], Answer], /
-    ) -> Answer | None:
-        """Answer a question."""
-        try:
-            with self._views.store(REVISION, stream).reading() as rows, usable(stream):
-                return question(rows)
-        except ViewsUnusable as problem:
-            self._views.distrust(problem)
-            return None
 
 
 class _Stored(NamedTuple):

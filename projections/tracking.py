@@ -26,6 +26,8 @@ class Tracking:
     """Of the last event taken in."""
     position: Position = Position(0)
     """Of the same event."""
+    stored_at: int = 0
+    """When it was stored, in microseconds since the epoch: tells it from another in its place."""
     largest: int = BEFORE_RECORDS
     """The largest anchor so far."""
     size: int = 0
@@ -48,6 +50,7 @@ class Tracking:
         """Give the row that keeps it."""
         lineage = self.lineage
         state = {
+            "stored_at": self.stored_at,
             "largest": self.largest,
             "size": self.size,
             "earliest": self.earliest,

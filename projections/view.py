@@ -20,11 +20,12 @@ from projections.fold import RunFold
 from projections.levels import after_checkpoint, returned_before
 from projections.live import Live, live
 from projections.locate import Located
+from projections.look import LookIntoViews
 from projections.looked_up import LookedUp
 from projections.order import BEFORE_RECORDS, shaped, text
 from projections.redaction import Redaction, redactions
 from projections.run_index import RunIndex
-from projections.stored_documents import LookIntoViews, StoredDocuments
+from projections.stored_documents import StoredDocuments
 from projections.tail import Tail
 
 SCHEMA = "runjournal.view"
@@ -184,7 +185,9 @@ def build_view(index: RunIndex, cursor: Cursor, located: Located, tail: int | No
     looked_up.fetch(
         [*held, *waits, *calls, *fold.responses, *fold.redacted_tail, answer, after_cut]
     )
-    documents = Documents(index.reader, StoredDocuments(LookIntoViews(index.journal.views)))
+    documents = Documents(
+        index.reader, StoredDocuments(LookIntoViews(index.journal.views, index.reader))
+    )
     checkpoint, history, context, environment = (looked_up.one(at) for at in held)
     state = documents.inner(checkpoint, "state") or {}
     histories = [documents.history(checkpoint)]

@@ -21,6 +21,9 @@ VOLATILE: Mapping[str, Mapping[str, str]] = {
         "timestamp": CLOCK,
         "usage": "depends on caches; its sum is compared",
     },
+    "metadata of a message": {
+        "starweaver_filter_order": "put on a request when the model is asked, not when it is made",
+    },
     "provider": {
         "id": PROVIDER,
         "response_id": PROVIDER,
@@ -136,6 +139,10 @@ class Comparable:
         found = _without("message", message)
         if isinstance(message.get("provider"), dict):
             found["provider"] = _without("provider", message["provider"])
+        if isinstance(message.get("metadata"), dict):
+            found["metadata"] = _without("metadata of a message", message["metadata"])
+            if not found["metadata"]:
+                del found["metadata"]  # as where it was never put
         if isinstance(message.get("parts"), list):
             found["parts"] = [
                 self._part(part, answers(at)) for at, part in enumerate(message["parts"])

@@ -10,8 +10,11 @@ import pytest
 
 from journal import AsyncJournal, AsyncRun, Journal, Run
 from journal.errors import JournalForked
+from journal.ids import Version
+from journal.lineage import Lineage
 from tests import samples
 from tests.crash.check import Found
+from tests.unit.fork_points import Point
 
 RUN_VERBS = {
     "append": (samples.record(1),),
@@ -33,6 +36,7 @@ JOURNAL_VERBS = {
     "commit_checkpoint": ("s", samples.checkpoint()),
     "commit_run_evidence": (samples.bundle(),),
     "deferred_tool": (samples.deferred_tool(),),
+    "fork": (Point(Lineage("r", Version(1), None, None, "r", "version:1")), "f"),
     "is_committed": ("r",),
     "release_resume": ("r", "x"),
     "run": ("r",),
@@ -43,8 +47,8 @@ JOURNAL_VERBS = {
     "set_status": ("r", "waiting"),
 }
 NO_USE = {
-    "close", "held", "is_same", "metrics", "open", "opening", "release", "write", "write_offers",
-    "write_soon", "call",
+    "close", "held", "is_same", "metrics", "open", "opening", "release", "subscribe", "write",
+    "write_offers", "write_soon", "call",
 }  # fmt: skip
 """What does not use the file by itself, or is there for the journal's own modules."""
 
@@ -79,7 +83,8 @@ def in_child(work):
 def verbs(kind):
     return {
         name
-        for name, member in vars(kind).items()
+        for base in kind.__mro__[:-1]
+        for name, member in vars(base).items()
         if not name.startswith("_") and (inspect.isfunction(member) or type(member) is classmethod)
     } - NO_USE
 
