@@ -26,7 +26,7 @@ class BrokenFold(ValueError):
 
 
 def fold_to_json(fold: RunFold, own: StreamId) -> dict[str, Any]:
-    """Write a fold.
+    """Write a fold; the pieces of what it streams are joined to longer ones.
 
     Args:
         own: the stream whose fold it is; its events are told by their version alone.
@@ -133,6 +133,7 @@ def _place(value: Any) -> tuple[int, int, int] | None:
 
 def _progress_to_json(progress: Progress, response: Any) -> list[Any]:
     streamed = progress.streamed
+    streamed.settle()
     calls = [[index, call.name, call.arguments] for index, call in streamed.calls.items()]
     return [
         progress.status,

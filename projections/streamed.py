@@ -7,6 +7,9 @@ from typing import Any
 
 from projections.order import Ref, text
 
+PIECE = 4096
+"""Characters of a settled piece."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartialToolCall:
@@ -58,6 +61,16 @@ class Streamed:
         self.calls = {}
         self.response = None
 
+    def settle(self) -> None:
+        """Hold what was streamed in pieces of one length, so that there are few of them.
+
+        They depend on the text alone, and a text that grows keeps all but its last piece.
+        """
+        self.texts = _pieces(self.texts)
+        self.thoughts = _pieces(self.thoughts)
+        for call in self.calls.values():
+            call.arguments = _pieces(call.arguments)
+
     def add(self, event: dict[str, Any]) -> None:
         """Take the event of a `model_stream` record."""
         kind = event["kind"]
@@ -97,3 +110,8 @@ class Streamed:
             PartialToolCall(index, call.name, "".join(call.arguments))
             for index, call in self.calls.items()
         )
+
+
+def _pieces(texts: list[str]) -> list[str]:
+    text = "".join(texts)
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
