@@ -40,6 +40,9 @@ from projections.tracking import Tracking, usable
 BATCH = 1000
 """Events taken in at a time, in one transaction."""
 
+BATCH_BYTES = 8 * 1024 * 1024
+"""Bytes of their JSON after which fewer are taken in."""
+
 EVERY = 8
 """A document of a chain is stored after so many that were not."""
 
@@ -125,9 +128,13 @@ class Indexing:
                 yield event
 
         batch: list[Sized] = []
+        taken = 0
         try:
             for entry in anchored(events(), tracking.largest):
-                batch.append((entry, sizes[-1]))  # noqa: PERF401 - one by one, up to the error
+                batch.append((entry, sizes[-1]))
+                taken += sizes[-1]
+                if taken > BATCH_BYTES:
+                    break
         except CorruptEvent as error:
             if batch:
                 return batch

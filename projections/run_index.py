@@ -28,9 +28,6 @@ Answer = TypeVar("Answer")
 PAGES = 16
 """Pages looked up at a time on a walk."""
 
-HELD = 400
-"""Events remembered, so that a look does not read a page twice."""
-
 BEGINNING: Bound = (-1, 0, 0)
 """Before the first place of a run."""
 
@@ -75,7 +72,7 @@ class RunIndex:
         self._page: Stretch | None = None
         """The one looked at last."""
         self._held: dict[int, RecordedEvent] = {}
-        """Events read lately, by version."""
+        """The events read last, by version: a look does not read a page twice."""
 
     @property
     def tracking(self) -> Tracking:
@@ -193,15 +190,13 @@ class RunIndex:
                 yield make(Entry, (*place, event))
 
     def _events(self, versions: list[int]) -> list[RecordedEvent]:
-        """Read events, those of a page or two only once."""
+        """Read events; those that were asked for last are not read again."""
         held = self._held
         missing = [version for version in versions if version not in held]
         if missing:
-            if len(held) > HELD:
-                held = self._held = {}
-                missing = versions
-            for event in self.reader.events(self.stream, missing):
-                held[event.version] = event
+            read = {event.version: event for event in self.reader.events(self.stream, missing)}
+            held = {version: held[version] for version in versions if version in held} | read
+            self._held = held
         return [held[version] for version in versions]
 
     def places(self, reach: Reach, after: Bound | None) -> Iterator[list[Bound]]:

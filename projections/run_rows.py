@@ -98,10 +98,13 @@ class RunRows:
             try:
                 taken = indexing.take(tracking or Tracking(self._stream), goal, self._inherit)
             except CorruptEvent as error:
-                if tracking is None or tracking.stale or error.stream != self._stream:
+                if tracking is None or error.stream != self._stream:
                     raise
-                self.damage = error
-                return tracking
+                if self.damage is not None or error.version <= tracking.version:
+                    raise
+                # What comes before the damage is folded to its end, and answers.
+                self.damage, upto = error, tracking.version
+                continue
             tracking = self._read_tracking(store) if taken is None else taken
             self._progress(f"index {self._run_id}", _version(tracking), upto)
         return tracking
