@@ -127,6 +127,12 @@ class Ingest:
     def _offers(self, line: Line, ahead: int = 0) -> list[Offer]:
         made = offers_of(self._journal, line, ahead=ahead)
         for offer in made:
+            if offer.name == RunForked.NAME and self.counts.refused and "version" not in line:
+                reason = (
+                    "lines before it were bad: without version nobody can tell which events "
+                    "of its source it inherits"
+                )
+                raise InvalidRecord("event line", "$", reason)
             if offer.name == RunOpened.NAME and offer.value["run_id"] in self._lost_forks:
                 what = f"{line['type']} line"
                 raise InvalidRecord(what, "$", "its run is a fork, whose run.forked line was bad")

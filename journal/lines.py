@@ -13,6 +13,7 @@ from journal.event_lines import event_line
 from journal.events import (
     OPENINGS,
     RunForked,
+    RunOpened,
     SessionRunAdded,
 )
 from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version
@@ -202,6 +203,8 @@ def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -
     held = journal.reader.event(offer.stream, Version(version))
     if held is None:
         _must_be_next(journal, offer, version, ahead + _before(made, offer))
+        if made[0].name == RunOpened.NAME and version > 1:
+            _opening_is_missing(made[0].value["run_id"], version)
         return False
     if journal.is_same(offer, held):
         return True
@@ -225,6 +228,15 @@ def _is_in_session(journal: Journal, offer: Offer, recorded_at: int | None) -> b
 
 def _before(made: Sequence[Offer], offer: Offer) -> int:
     return sum(1 for one in made if one.stream == offer.stream) - 1
+
+
+def _opening_is_missing(run_id: str, version: int) -> None:
+    """Refuse a numbered line that would open its run: the one that did may have been a fork's."""
+    reason = (
+        f"{version}, but there is no run {run_id!r} yet: the line that opens it, version 1, is "
+        "missing; add it, or remove version from every line to number them anew"
+    )
+    raise InvalidRecord("line", "$.version", reason)
 
 
 def _must_be_next(journal: Journal, offer: Offer, version: int, ahead: int) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from journal.ancestry import ancestry
 from journal.codec import RecordedEvent
+from journal.errors import BrokenBase
 from journal.ids import Version, run_stream
 from journal.lineage import Bound, Lineage
 from journal.progress import Progress, unseen
@@ -21,6 +22,7 @@ from projections.places import FIRST, LAST, key_of
 from projections.reach import Reach
 from projections.reading import HasReader
 from projections.run_rows import RunRows
+from projections.start import Start
 from projections.tracking import Tracking
 
 Answer = TypeVar("Answer")
@@ -30,18 +32,6 @@ PAGES = 16
 
 BEGINNING: Bound = (-1, 0, 0)
 """Before the first place of a run."""
-
-
-class Start(NamedTuple):
-    """Where folding starts: a fold, and the places that follow in its page."""
-
-    fold: RunFold
-    newest: int
-    """The highest version in the fold, of the run's own."""
-    places: list[Bound]
-    """The rest of its page."""
-    following: Bound | None
-    """Where the next page begins; None where it is the last one."""
 
 
 class Crossing(NamedTuple):
@@ -116,7 +106,20 @@ class RunIndex:
 
     def _source(self, lineage: Lineage) -> tuple[RunIndex, Reach]:
         source = RunIndex(self.journal, lineage.source, self._progress)
+        source.must_reach(lineage.version, of=self)
         return source, Reach.inherited(lineage)
+
+    def must_reach(self, version: Version, *, of: RunIndex) -> None:
+        """Check that all is readable of what a fork inherits of this run.
+
+        Raises:
+            BrokenBase: an event up to this version is damaged.
+        """
+        if version <= self.tracking.version:
+            return
+        damage = self._rows.damage
+        reason = f"it ends with {self.tracking.version}" if damage is None else damage.reason
+        raise BrokenBase(of.stream, Version(1), self.stream, reason) from damage
 
     def fold_to(self, reach: Reach) -> RunFold:
         """Fold a reach of this run, and what the run inherits."""

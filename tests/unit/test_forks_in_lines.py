@@ -125,6 +125,35 @@ def test_with_keep_going_nothing_of_such_a_fork_is_kept(family, copy):
     assert [*copy.reader.run_ids()] == []
 
 
+@pytest.mark.parametrize("broken", ["{", "[]"])
+def test_with_keep_going_a_fork_does_not_begin_without_its_unreadable_line(family, copy, broken):
+    given = lines(family, "f")
+    given[13] = broken.encode()
+    counts = Ingest(copy, keep_going=True).read(given)
+    assert len(counts.refused) == 5
+    assert [*copy.reader.run_ids()] == ["r"]
+
+
+def test_a_fork_does_not_begin_without_its_first_line(family, copy):
+    given = lines(family, "f")
+    del given[13]
+    with pytest.raises(InvalidLine, match="the line that opens it"):
+        Ingest(copy).read(given)
+    assert [*copy.reader.run_ids()] == ["r"]
+
+
+def test_without_versions_nothing_before_a_fork_may_be_passed_over(family, copy):
+    given = []
+    for line in lines(family):
+        bare = json.loads(line)
+        del bare["version"]
+        given.append(dumps(bare))
+    given[1] = b"{"
+    given.insert(13, dumps({"type": "run", "run": samples.run_record("r")}))
+    Ingest(copy, keep_going=True).read(given)
+    assert not copy.reader.has_run("f")
+
+
 def test_another_run_under_the_sources_id_is_a_conflict(family, copy):
     copy.run("r", session_id="s", conversation_id="c").append(samples.delta(0, "x"))
     with pytest.raises(InvalidLine, match="already recorded as version 2") as error:
