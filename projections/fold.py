@@ -6,7 +6,7 @@ It is pure: no clock and nothing read. It holds of records and documents where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from journal.codec import RecordedEvent
@@ -116,14 +116,6 @@ class RunFold:
         """Ids of the own tool calls that returned after `checkpoint`, in order."""
         self.trace: dict[str, Any] = {}
         """The latest trace context that was not empty, of a checkpoint or a run record."""
-
-
-def fold_entries(entries: Iterable[Entry], fold: RunFold | None = None) -> RunFold:
-    """Fold entries, which must be in logical order, into a fold or a new one."""
-    fold = RunFold() if fold is None else fold
-    for entry in entries:
-        evolve(fold, entry)
-    return fold
 
 
 def evolve(fold: RunFold, entry: Entry) -> None:

@@ -16,14 +16,12 @@ from journal.codec import RecordedEvent
 from journal.documents import DOCUMENTS, Walk
 from journal.errors import BrokenBase, CorruptEvent
 from journal.events import ENVIRONMENT_DOCUMENTS, CheckpointTaken, RunForked
-from journal.ids import StreamId, Version
+from journal.ids import RUN_PREFIX, StreamId, Version
 from journal.json_door import JSON
-from journal.lineage import Bound, Lineage
+from journal.lineage import Lineage
 from journal.reader import Reader
 from journal.stores.views import Page, ViewReader, ViewStore, ViewWriter
-from projections.chunks import join, split
 from projections.fold import RunFold
-from projections.fold_json import fold_from_json, fold_to_json
 from projections.named_places import checkpoint_name, returned_call, tool_return_name
 from projections.order import Entry, anchored
 from projections.page_end import End
@@ -35,6 +33,7 @@ from projections.pages import (
 )
 from projections.places import LAST, key_of
 from projections.stored_documents import Answer, StoredDocuments
+from projections.stored_values import store_fold, store_value, stored_fold
 from projections.tracking import Tracking, usable
 
 BATCH = 1000
@@ -102,7 +101,7 @@ class Indexing:
                 _count(tracking, entry)
             end.flush(rows, self._stream)
             for version, document in documents:
-                root = split(document, lambda data: rows.put_chunk(self._stream, data))
+                root = store_value(rows, self._stream, document)
                 rows.put_document(self._stream, version, root)
             rows.track(tracking.row())
         end.version = tracking.version
@@ -118,7 +117,7 @@ class Indexing:
 
     def _read(self, tracking: Tracking, upto: Version) -> list[Sized]:
         """Read the next events; those before a damaged one, where there is one among them."""
-        run_id = self._stream.partition(":")[2]
+        run_id = self._stream.removeprefix(RUN_PREFIX)
         sized = self._reader.sized_run_events(run_id, after=tracking.version, upto=upto)
         sizes: list[int] = []
 
@@ -180,19 +179,13 @@ class Indexing:
             page = rows.page_at(self._stream, LAST)
             if page is None:
                 raise ValueError("no page")
-            before = self._load(rows, page)
+            before = stored_fold(rows, self._stream, page) if page.fold else None
             entries = unpack_entries(page.entries)
         end = End(before, page, entries.places, page.newest, page.latest)
         events = self._reader.events(self._stream, [place[2] for place in entries.places])
         for place, event in zip(entries.places, events, strict=True):
             end.evolve(Entry(*place, event))
         return end
-
-    def _load(self, rows: ViewReader, page: Page) -> RunFold | None:
-        if not page.fold:
-            return None
-        value = join(page.fold, lambda keys: rows.chunks(self._stream, keys))
-        return fold_from_json(value, self._stream)
 
     def _name(self, rows: ViewWriter, entry: Entry) -> None:
         """Keep the places that are looked for by a name."""
@@ -204,30 +197,25 @@ class Indexing:
             name = checkpoint_name(event.data.get("checkpoint_id"))
         else:
             return
-        rows.put_return(self._stream, name, event.version, key_of(entry[:3]))
+        rows.put_return(self._stream, name, event.version, key_of(entry.place))
 
     def _append(
         self, rows: ViewWriter, tracking: Tracking, end: End, entry: Entry, size: int
     ) -> None:
         if end.page is None or end.closed(tracking.size):
             end.flush(rows, self._stream)
-            end.begin(self._snapshot(rows, end, entry))
+            entries = pack_entries(Entries(entry.version, [entry.place]))
+            end.begin(self._page(rows, end, key_of(entry.place), entries))
             tracking.size = 0
         tracking.size += size
         end.add(entry)
 
-    def _snapshot(self, rows: ViewWriter, end: End, entry: Entry) -> Page:
-        """Make the page that begins with an entry, with the fold of all before it."""
-        entries = pack_entries(Entries(entry.version, [entry[:3]]))
-        return self._page(rows, end, key_of(entry[:3]), entries)
-
     def _page(self, rows: ViewWriter, end: End, first: bytes, entries: bytes) -> Page:
+        """Make a page, with the fold of all before it."""
         fold = end.fold
         if fold is None:
             return Page(first, entries, b"", newest=end.newest, latest=end.latest)
-        root = split(
-            fold_to_json(fold, self._stream), lambda data: rows.put_chunk(self._stream, data)
-        )
+        root = store_fold(rows, self._stream, fold)
         epoch, messages = fold.messages.reached
         return Page(
             first,
@@ -241,7 +229,7 @@ class Indexing:
         )
 
     def _insert(self, rows: ViewWriter, tracking: Tracking, entry: Entry) -> None:
-        place: Bound = entry[:3]
+        place = entry.place
         with usable(self._stream):
             page = rows.page_at(self._stream, key_of(place))
             if page is None:
@@ -262,7 +250,8 @@ class Indexing:
             page = rows.page_at(self._stream, first)
             if page is None or page.first != first:
                 raise ValueError("a page is gone")
-            end = End(self._load(rows, page), page, newest=page.newest, latest=page.latest)
+            fold = stored_fold(rows, self._stream, page) if page.fold else None
+            end = End(fold, page, newest=page.newest, latest=page.latest)
             for _ in range(REFOLDED):
                 places = unpack_entries(page.entries).places
                 events = self._reader.events(self._stream, [place[2] for place in places])

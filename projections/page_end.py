@@ -52,7 +52,7 @@ class End:
         """Tell whether an entry comes after all there is."""
         if tracking.stale:
             return False
-        return not self.places or entry[:3] > self.places[-1]
+        return not self.places or entry.place > self.places[-1]
 
     def closed(self, size: int) -> bool:
         """Tell whether the last page takes no more, given the size of its events in bytes."""
@@ -65,7 +65,7 @@ class End:
 
     def add(self, entry: Entry) -> None:
         """Add an entry to the last page."""
-        self.places.append(entry[:3])
+        self.places.append(entry.place)
         self._changed = True
         self.evolve(entry)
 

@@ -13,9 +13,7 @@ from journal.ids import Version, run_stream
 from journal.lineage import Bound, Lineage
 from journal.progress import Progress, unseen
 from journal.stores.views import Page, ViewReader
-from projections.chunks import join
 from projections.fold import RunFold, evolve
-from projections.fold_json import fold_from_json
 from projections.order import Entry
 from projections.pages import Stretch, upto
 from projections.places import FIRST, LAST, key_of
@@ -23,6 +21,7 @@ from projections.reach import Reach
 from projections.reading import HasReader
 from projections.run_rows import RunRows
 from projections.start import Start
+from projections.stored_values import stored_fold
 from projections.tracking import Tracking
 
 Answer = TypeVar("Answer")
@@ -151,8 +150,7 @@ class RunIndex:
         return self.ask(look) or self._nothing(reach)
 
     def _start(self, rows: ViewReader, page: Page) -> Start:
-        value = join(page.fold, lambda keys: rows.chunks(self.stream, keys))
-        fold = fold_from_json(value, self.stream)
+        fold = stored_fold(rows, self.stream, page)
         self._page = Stretch.of(page, rows.pages_after(self.stream, page.first, limit=1))
         return Start(fold, page.newest, self._page.places, self._page.following)
 

@@ -9,7 +9,7 @@ from journal.documents import Place, Walk
 from journal.ids import StreamId, Version
 from journal.json_door import JSON
 from journal.stores.views import ViewReader
-from projections.chunks import join
+from projections.stored_values import stored_value
 
 Answer = TypeVar("Answer")
 
@@ -66,7 +66,7 @@ class StoredDocuments:
                 found = rows.document(stream, version)
                 if found is None:
                     return _Stored(version, Version(0), None)
-                document = join(found[1], lambda keys: rows.chunks(stream, keys))
+                document = stored_value(rows, stream, found[1])
                 return _Stored(version, found[0], document)
 
             stored = self._look(stream, look) or _Stored(version, Version(0), None)

@@ -10,7 +10,7 @@ from journal.codec import RecordedEvent
 from journal.errors import CannotFork, CorruptEvent
 from journal.ids import Version
 from journal.json_door import dumps, equal
-from journal.lineage import Bound, Lineage
+from journal.lineage import Lineage
 from journal.records.message import response_as_message
 from journal.records.usage import add_usage
 from projections.children import Child
@@ -22,7 +22,7 @@ from projections.live import Live, live
 from projections.locate import Located
 from projections.look import LookIntoViews
 from projections.looked_up import LookedUp
-from projections.order import BEFORE_RECORDS, shaped, text
+from projections.order import BEFORE_RECORDS, Ref, shaped, text
 from projections.redaction import Redaction, redactions
 from projections.run_index import RunIndex
 from projections.stored_documents import StoredDocuments
@@ -201,7 +201,8 @@ def build_view(index: RunIndex, cursor: Cursor, located: Located, tail: int | No
         messages = documents.history(after)[: cut.messages]
         epoch = cut.epoch
     levels = of.levels(reach)
-    with shaped(checkpoint or _event(of, last)):
+    [told] = looked_up.all([fold.checkpoint or Ref(of.stream, Version(last[2]))])
+    with shaped(told):
         doing = live(
             fold,
             state,
@@ -269,11 +270,6 @@ def _opened(index: RunIndex, fold: RunFold) -> tuple[str | None, str | None]:
     with shaped(opening):
         session_id = text(opening.data["session_id"])
         return session_id, opening.data.get("conversation_id") or fold.conversation_id
-
-
-def _event(index: RunIndex, place: Bound) -> RecordedEvent:
-    [event] = index.reader.events(index.stream, [place[2]])
-    return event
 
 
 def _response(event: RecordedEvent) -> dict[str, Any]:

@@ -134,7 +134,6 @@ class Writing:
         if error is None:
             try:
                 self._store.sweep(self._writer)
-                self._writer.finish()
             except BaseException as refused:
                 datastore.end(self._seat, refused)
                 raise

@@ -22,7 +22,6 @@ CREATE TABLE streams (
     key INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
     revision INTEGER NOT NULL,
     name TEXT UNIQUE, -- "revision:stream"; NULL when its rows are to be removed
-    chunk_bytes INTEGER NOT NULL, -- length of data of all its chunks
     version INTEGER, -- of the last event that the rows take in
     state BLOB, -- packed
     checksum INTEGER

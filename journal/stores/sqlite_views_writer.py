@@ -25,10 +25,8 @@ from journal.stores.views import Page, Tracked, ViewsUnusable
 SLICE = 200
 """Rows of a kind that are removed in one transaction, of those that wait for it."""
 
-_NEW_STREAM = "INSERT INTO streams (revision, name, chunk_bytes) VALUES (?, ?, 0)"
+_NEW_STREAM = "INSERT INTO streams (revision, name) VALUES (?, ?)"
 _TRACK = "UPDATE streams SET version = ?, state = ?, checksum = ? WHERE key = ?"
-_DROP_PAGE = "DELETE FROM pages WHERE stream = ? AND first = ?"
-_CHUNK_BYTES = "SELECT chunk_bytes FROM streams WHERE key = ?"
 _REMOVE_STREAM = "DELETE FROM streams WHERE key = ?"
 _PUT_PAGE = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RAISE = """
@@ -39,7 +37,6 @@ _RAISE = """
 _FIND_CHUNK = "SELECT key FROM chunks WHERE stream = ? AND digest = ?"
 _LAST_CHUNK = "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'"
 _PUT_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?)"
-_GROW = "UPDATE streams SET chunk_bytes = chunk_bytes + ? WHERE key = ?"
 _PUT_DOCUMENT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)"
 _PUT_RETURN = "INSERT OR REPLACE INTO returns VALUES (?, ?, ?, ?, ?)"
 _OLD = "SELECT name FROM streams WHERE name IS NOT NULL AND revision < ?"
@@ -61,7 +58,7 @@ _REMOVE = tuple(
 
 
 class SQLiteViewWriter(SQLiteViewReader):
-    """A `ViewWriter` within a transaction of the caller; `finish` stores what it counted."""
+    """A `ViewWriter` within a transaction of the caller."""
 
     def __init__(
         self, recorder: ViewRecorder, revision: int, connection: sqlite3.Connection
@@ -70,7 +67,6 @@ class SQLiteViewWriter(SQLiteViewReader):
         self.forgot = False
         """Whether `forget` was called."""
         self._last_chunk: int | None = None
-        self._grown: dict[int, int] = {}
 
     def track(self, tracked: Tracked) -> None:
         """Store how far a stream was read, in place of what was stored."""
@@ -95,10 +91,6 @@ class SQLiteViewWriter(SQLiteViewReader):
         crc = page_checksum(owner, first, *packed, *numbers)
         self._run(_PUT_PAGE, owner, first, *packed, *numbers, crc)
 
-    def drop_page(self, stream: StreamId, first: bytes) -> None:
-        """Drop the page that begins at a key."""
-        self._run(_DROP_PAGE, self._owner(stream), first)
-
     def raise_limits(self, stream: StreamId, key: bytes, *, newest: int, latest: int) -> None:
         """Raise the limits of every page that begins after a key to at least these."""
         _must_fit(stream, newest, latest)
@@ -117,7 +109,6 @@ class SQLiteViewWriter(SQLiteViewReader):
         packed = pack(data)
         self._run(_PUT_CHUNK, key, owner, name, chunk_checksum(owner, key, packed), packed)
         self._last_chunk = key
-        self._grown[owner] = self._grown.get(owner, 0) + len(packed)
         return key
 
     def put_document(self, stream: StreamId, version: Version, root: bytes) -> None:
@@ -138,17 +129,7 @@ class SQLiteViewWriter(SQLiteViewReader):
         """Drop every row of a stream: none is found any more, and `sweep` removes them."""
         self.forgot = True
         self._let_go(application_name(self._revision, stream))
-        owner = self._keys.pop(stream, None)
-        if owner is not None:
-            self._grown.pop(owner, None)
-
-    def chunk_bytes(self, stream: StreamId) -> int:
-        """Tell how much the stream's chunks take, in bytes as they are stored."""
-        owner = self._key(stream)
-        if owner is None:
-            return 0
-        [(stored,)] = self._all(_CHUNK_BYTES, owner)
-        return int(stored) + self._grown.get(owner, 0)
+        self._keys.pop(stream, None)
 
     def sweep(self) -> bool:
         """Remove some of the rows that are of no use: forgotten ones, and of past revisions.
@@ -165,12 +146,6 @@ class SQLiteViewWriter(SQLiteViewReader):
         if not sum(self._run(statement, owner) for statement in _REMOVE):
             self._run(_REMOVE_STREAM, owner)
         return True
-
-    def finish(self) -> None:
-        """Store what was counted; before the commit."""
-        while self._grown:
-            owner, size = self._grown.popitem()
-            self._run(_GROW, size, owner)
 
     def _let_go(self, name: str) -> None:
         self._run(_LET_GO, name)

@@ -120,10 +120,6 @@ class ViewWriter(ViewReader, Protocol):
         """Store a page, in place of one that begins at the same key."""
         ...
 
-    def drop_page(self, stream: StreamId, first: bytes) -> None:
-        """Drop the page that begins at a key."""
-        ...
-
     def raise_limits(self, stream: StreamId, key: bytes, *, newest: int, latest: int) -> None:
         """Raise `newest` and `latest` of every page that begins after a key to at least these."""
         ...
@@ -148,10 +144,6 @@ class ViewWriter(ViewReader, Protocol):
 
     def forget(self, stream: StreamId) -> None:
         """Drop every row of a stream."""
-        ...
-
-    def chunk_bytes(self, stream: StreamId) -> int:
-        """Tell how much the stream's chunks take, in bytes as they are stored."""
         ...
 
 

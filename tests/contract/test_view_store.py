@@ -83,10 +83,6 @@ class TestNothingStored:
             assert raised.value.stream == stream
             fill(views, RUN)
 
-    def test_there_are_no_chunk_bytes(self, views):
-        with views.writing() as rows:
-            assert rows.chunk_bytes(RUN) == 0
-
 
 class TestTracking:
     def test_the_last_is_told(self, views):
@@ -129,12 +125,6 @@ class TestPages:
     def test_one_takes_another_s_place(self, views):
         put(views, page(10), page(10, 7))
         assert look(views, "pages_after", RUN, b"", limit=9) == [page(10, 7)]
-
-    def test_one_is_dropped(self, views):
-        put(views, page(10, 1), page(20, 2))
-        change(views, drop_page=[RUN, place(20)])
-        assert look(views, "page_at", RUN, b"9") == page(10, 1)
-        assert look(views, "page_by_messages", RUN, 1, 9) == page(10, 1)
 
     def test_large_ones_come_back(self, views):
         large = Page(b"1", os.urandom(200_000), b"fold " * 100_000)
@@ -226,14 +216,8 @@ class TestChunks:
         with views.writing() as rows:
             first, other = rows.put_chunk(RUN, b"a" * 99), rows.put_chunk(OTHER, b"a" * 99)
             assert first == rows.put_chunk(RUN, b"a" * 99) != other
-            size = rows.chunk_bytes(RUN)
-            assert 0 < size == rows.chunk_bytes(OTHER) < 99
         with views.writing() as rows:
             assert rows.put_chunk(RUN, b"a" * 99) == first
-            rows.put_chunk(RUN, os.urandom(500))
-            assert rows.chunk_bytes(RUN) > size + 500
-        with views.writing() as rows:
-            assert rows.chunk_bytes(RUN) > size + 500
 
     def test_those_of_another_stream_are_not_given(self, views):
         key = fill(views, OTHER)

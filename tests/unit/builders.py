@@ -2,7 +2,7 @@
 
 from journal.codec import RecordedEvent
 from journal.ids import Position, Version, run_stream
-from projections.fold import fold_entries
+from projections.fold import RunFold, evolve
 from projections.order import anchored
 from tests import samples
 
@@ -84,4 +84,7 @@ class Arrivals:
         return self.events[ref.version - 1]
 
     def fold(self):
-        return fold_entries(sorted(self.entries()))
+        fold = RunFold()
+        for entry in sorted(self.entries()):
+            evolve(fold, entry)
+        return fold
