@@ -14,6 +14,7 @@ from journal.arrival_watch import ArrivalWatch
 from journal.async_subscription import AsyncSubscription
 from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import JournalClosed, JournalForked
+from journal.facts import noted
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.lineage import Forkable
@@ -91,20 +92,23 @@ class AsyncRun:
 
     async def set_status(self, status: str, *, reason: str | None = None) -> Receipt:
         """Record that somebody set the run's status."""
-        return await self._one(self.sync.offers.status(status, reason))
+        return await self._change(self.sync.offers.status(status, reason))
 
     async def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:
         """Record that the run stops at a boundary and waits."""
-        return await self._one(self.sync.offers.suspended(reason, checkpoint_id))
+        return await self._change(self.sync.offers.suspended(reason, checkpoint_id))
 
     async def resume(self) -> Receipt:
         """Record that a suspended run goes on."""
-        return await self._one(self.sync.offers.resumed())
+        return await self._change(self.sync.offers.resumed())
 
     async def release(self) -> None:
         """Give the run back; after the journal was closed it does nothing."""
         if not self._journal.closed:
             await self._journal.write(self.sync.release)
+
+    async def _change(self, change: Offer) -> Receipt:
+        return (await self.sync.write_soon(noted(change, self.sync.session_id)))[0]
 
     async def _one(self, offer: Offer) -> Receipt:
         return (await self.sync.write_soon([offer]))[0]

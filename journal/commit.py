@@ -136,8 +136,8 @@ def write_bundle(  # noqa: PLR0913 - what is written, and what with
         raise InvalidRecord("evidence commit", "$", reason)
     fields = {"run": run, "rest": rest, "sha256": sha256}
     committing = facts.fact(run_stream(run_id), RunCommitted.NAME, fields)
-    made.append(offers.marked(committing, marks.get(("run", 0), ())))
-    return write.write_offers([*opening, *made])[-1]
+    change = offers.marked(committing, marks.get(("run", 0), ()))
+    return write.write_offers([*opening, *made, *facts.noted(change, run["session_id"])])[-1]
 
 
 def redact_bundle(bundle: dict[str, Any], redactor: Redactor) -> tuple[dict[str, Any], str, Marks]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,27 +11,33 @@ from journal import offers
 from journal.errors import InvalidRecord, brief
 from journal.events import (
     OPENINGS,
+    RUN_NOTES,
+    EnvironmentReferenced,
     EventData,
+    PublicationAcknowledged,
     ResumeClaimed,
     RunCommitted,
     RunForked,
     RunLeaseTaken,
     RunStatusChanged,
     RunSuspended,
-    SessionRunAdded,
+    SessionStatusChanged,
 )
 from journal.facts import FACTS, fact
-from journal.ids import run_stream
+from journal.ids import run_stream, session_stream
 from journal.lineage import MAX_RANK
 from journal.offers import Offer
-from journal.records import validate_resume_claim, validate_run
+from journal.records import validate_environment_ref, validate_resume_claim, validate_run
 from journal.redact import Redactor
 from journal.times import EARLIEST, LATEST
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
-TRAVELLING = frozenset(FACTS) - {SessionRunAdded.NAME}
-"""Events that travel as `event` lines; a run's opening implies the session's note of it."""
+TRAVELLING = frozenset(FACTS) - set(RUN_NOTES)
+"""Events that travel as `event` lines; those of a run imply the session's notes of them."""
+
+_SESSIONS = (EnvironmentReferenced.NAME, SessionStatusChanged.NAME)
+"""Those of them that stand in a session's own stream."""
 
 
 _HOSTS_PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
@@ -63,17 +70,30 @@ def _fact(line: dict[str, Any]) -> Offer:
         raise InvalidRecord("event line", "$.name", f"{name!r} does not travel as an event")
     if type(data) is not dict:
         raise InvalidRecord("event line", "$.data", f"expected an object, found {brief(data)}")
+    owner = "session_id" if name in _SESSIONS else "run_id"
+    if owner not in line:
+        raise InvalidRecord("event line", f"$.{owner}", f"missing: {name} needs it")
+    stream = session_stream(line[owner]) if name in _SESSIONS else run_stream(line[owner])
     try:
-        offer = fact(run_stream(line["run_id"]), name, data)
+        offer = fact(stream, name, data)
     except InvalidRecord as error:
         raise replace(error, path="$.data" + error.path[1:]) from error
     for key in ("imported", "redacted"):
         if key in offer.value:
             raise InvalidRecord("event line", f"$.data.{key}", "not a member of a travelling event")
     named = _check_fact(name, offer.value)
-    if named not in (None, line["run_id"]):
+    if named not in (None, line.get("run_id")):
         raise InvalidRecord("event line", "$.data", f"it is of run {named!r}, not the line's")
     return offer
+
+
+_CHECKS: dict[str, Callable[[EventData], object]] = {
+    RunStatusChanged.NAME: lambda data: offers.check_status(data["status"]),
+    SessionStatusChanged.NAME: lambda data: offers.check_session_status(data["status"]),
+    EnvironmentReferenced.NAME: lambda data: validate_environment_ref(data["environment_state"]),
+    PublicationAcknowledged.NAME: lambda data: offers.check_target(data["target"]),
+}
+"""What the models of events leave open, where it takes one check."""
 
 
 def _check_fact(name: str, data: EventData) -> str | None:
@@ -93,8 +113,9 @@ def _check_fact(name: str, data: EventData) -> str | None:
     if name == ResumeClaimed.NAME:
         validate_resume_claim(data["claim"])
         return str(data["claim"]["run_id"])
-    if name == RunStatusChanged.NAME:
-        offers.check_status(data["status"])
+    check = _CHECKS.get(name)
+    if check is not None:
+        check(data)
     if name == RunLeaseTaken.NAME and not 0 < data["generation"] < 2**63:
         raise InvalidRecord("event line", "$.data.generation", "not a generation, 1 or more")
     return None

@@ -10,6 +10,7 @@ from journal.codec import RecordedEvent
 from journal.documents import Walk
 from journal.errors import CorruptEvent
 from journal.events import (
+    RUN_NOTES,
     ApprovalDecided,
     ApprovalRequested,
     CheckpointTaken,
@@ -18,7 +19,6 @@ from journal.events import (
     DeferredToolRequested,
     DeferredToolResolved,
     RunSaved,
-    SessionRunAdded,
     SessionSaved,
     StreamRecorded,
 )
@@ -96,7 +96,7 @@ class _Lines:
         if event.version != before + 1:
             raise CorruptEvent(event.stream, before + 1, f"missing: {event.version} is next")
         self._versions[event.stream] = event.version
-        if event.name == SessionRunAdded.NAME:
+        if event.name in RUN_NOTES:
             return
         try:
             line = self._body(event)
@@ -121,7 +121,8 @@ class _Lines:
             return self._document(event)
         _ = event.event  # an unknown or damaged event is an error, not a line
         facts = {k: v for k, v in data.items() if k not in ("imported", "redacted")}
-        return {"type": "event", "run_id": event.run_id, "name": name, "data": facts}
+        owner = {"run_id": event.run_id} if event.run_id else {"session_id": event.session_id}
+        return {"type": "event", **owner, "name": name, "data": facts}
 
     def _document(self, event: RecordedEvent) -> Line:
         owner = self._owner(event)

@@ -10,7 +10,10 @@ from typing import Any
 
 from journal.codec import validate
 from journal.events import (
+    EnvironmentReferenced,
     EventData,
+    PublicationAcknowledged,
+    ResumeAllowed,
     ResumeClaimed,
     ResumeReleased,
     ResumeStarted,
@@ -19,12 +22,16 @@ from journal.events import (
     RunLeaseTaken,
     RunOpened,
     RunResumed,
+    RunSaved,
     RunSealed,
     RunStatusChanged,
     RunSuspended,
+    RunSuspendRequested,
     SessionRunAdded,
+    SessionRunChanged,
+    SessionStatusChanged,
 )
-from journal.ids import StreamId, run_stream, session_stream
+from journal.ids import RUN_PREFIX, StreamId, run_stream, session_stream
 from journal.json_door import accept
 from journal.lineage import Lineage
 from journal.offers import WRAPPED, Offer, Source, read, redacted
@@ -38,7 +45,10 @@ FACTS: dict[str, Callable[[EventData], str | None]] = {
     RunSuspended.NAME: lambda _: None,
     RunResumed.NAME: lambda _: None,
     RunLeaseTaken.NAME: lambda _: None,
+    RunSuspendRequested.NAME: lambda _: None,
     RunSealed.NAME: lambda _: None,
+    PublicationAcknowledged.NAME: lambda fact: f"publication.acknowledged:{fact['target']}",
+    ResumeAllowed.NAME: lambda _: None,
     RunCommitted.NAME: lambda _: "committed",
     ResumeClaimed.NAME: lambda fact: (
         f"resume.claimed:{fact['claim'].get('claim_id')}:{fact['claim'].get('state')}"
@@ -46,29 +56,86 @@ FACTS: dict[str, Callable[[EventData], str | None]] = {
     ResumeStarted.NAME: lambda fact: f"resume.started:{fact['claim_id']}",
     ResumeReleased.NAME: lambda fact: f"resume.released:{fact['claim_id']}",
     SessionRunAdded.NAME: lambda _: None,
+    SessionRunChanged.NAME: lambda _: None,
+    SessionStatusChanged.NAME: lambda _: None,
+    EnvironmentReferenced.NAME: lambda _: None,
 }
 """Events that no host record stands for, and the identity of each.
 
-A session's note of a run is there exactly when the run's opening is, with which it is written.
+A session's note of a run is there exactly when the run's event is, with which it is written.
 """
 
 
 def opening(
-    run_id: str, session_id: str, conversation_id: str | None, lineage: Lineage | None = None
+    run_id: str,
+    session_id: str,
+    conversation_id: str | None,
+    lineage: Lineage | None = None,
+    *,
+    sequence_no: int | None = None,
 ) -> list[Offer]:
     """Offer the two events that open a run: in its own stream and in its session's.
 
     Args:
         lineage: of a fork.
+        sequence_no: its number in the session, where the host chose it.
     """
     name = RunOpened.NAME if lineage is None else RunForked.NAME
-    fields = {"run_id": run_id, "session_id": session_id, "conversation_id": conversation_id}
+    fields: dict[str, Any] = {
+        "run_id": run_id,
+        "session_id": session_id,
+        "conversation_id": conversation_id,
+    }
     if lineage is not None:
         fields |= lineage.fields()
-    return [
-        fact(run_stream(run_id), name, fields),
-        fact(session_stream(session_id), SessionRunAdded.NAME, {"run_id": run_id}),
-    ]
+    else:
+        fields["sequence_no"] = sequence_no
+    opened = fact(run_stream(run_id), name, fields)
+    return [opened, note_of_opening(opened)]
+
+
+def note_of_opening(opened: Offer) -> Offer:
+    """Offer the session's note of a run that is opened."""
+    value = opened.value
+    note = {"run_id": value["run_id"], "sequence_no": value.get("sequence_no")}
+    return fact(session_stream(value["session_id"]), SessionRunAdded.NAME, note)
+
+
+def noted(change: Offer, session_id: str) -> list[Offer]:
+    """Add the session's note to an event that says what status a run is in.
+
+    Args:
+        change: of one of `offers.STATUS_FACTS`.
+    """
+    value = change.value
+    run = value if change.name == RunSaved.NAME else value.get("run", {})
+    targets = value.get("rest", {}).get("publication_targets") or {}
+    fields = {
+        "run_id": change.stream.removeprefix(RUN_PREFIX),
+        "status": status_of(change.name, value),
+        "sequence_no": run.get("sequence_no") or None,
+        "committed": True if change.name == RunCommitted.NAME else None,
+        "saves": value.get("saves"),
+        "publishes": sorted(target for target, wanted in targets.items() if wanted) or None,
+    }
+    return [change, fact(session_stream(session_id), SessionRunChanged.NAME, fields)]
+
+
+def status_of(name: str, value: Mapping[str, Any]) -> str:
+    """Tell the run status that an event of `offers.STATUS_FACTS` sets.
+
+    Args:
+        value: what was handed in for it: the run record of a saved run, else the event's data.
+    """
+    match name:
+        case RunSuspended.NAME:
+            return "waiting"
+        case RunResumed.NAME:
+            return "running"
+        case RunCommitted.NAME:
+            return str(value["run"]["status"])
+        case _:
+            return str(value["status"])
 
 
 def fact(stream: StreamId, name: str, fields: Mapping[str, Any]) -> Offer:

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from journal.errors import LeaseMoved, StaleWriter
 from journal.ids import RUN_PREFIX, StreamId
 from journal.leases import Leases
 from journal.offers import Offer
-from journal.pending import Write
+from journal.pending import Decide, Write
 from journal.receipt import Receipt
 from journal.writer import MAX_ATTEMPTS, Writer
 
 
-def write_fenced(writer: Writer, leases: Leases, made: list[Offer]) -> list[Receipt]:
+def write_fenced(
+    writer: Writer,
+    leases: Leases,
+    made: list[Offer],
+    *,
+    decide: Decide | None = None,
+    streams: Collection[StreamId] = (),
+) -> list[Receipt]:
     """Write offers in one transaction, of runs that no other owner is writing.
+
+    Args:
+        made: empty with `decide`, which gives them (see `journal.pending.Write`).
+        streams: what `decide` reads, and all that it offers to.
 
     Raises:
         RunIsLeased: another owner is writing one of the runs.
         StaleWriter: another owner took one over that this journal was writing.
     """
-    runs = {offer.stream for offer in made if offer.stream.startswith(RUN_PREFIX)}
+    touched = {*streams, *(offer.stream for offer in made)}
+    runs = {stream for stream in touched if stream.startswith(RUN_PREFIX)}
     for _ in range(MAX_ATTEMPTS):
         fences: dict[StreamId, int] = {}
         for stream in runs:
             fences |= leases.fence(stream.removeprefix(RUN_PREFIX))
         try:
-            return writer.write(Write(made, fences))
+            return writer.write(Write(made, fences, decide=decide, streams=streams))
         except LeaseMoved as moved:
             run_id = moved.stream.removeprefix(RUN_PREFIX)
             if leases.holds(run_id):

@@ -35,6 +35,8 @@ class Group:
         """
         if not self.writes:
             return True
+        if write.decide is not None and not write.streams.isdisjoint(self.batch.heads):
+            return False  # it must see what they add
         for offer in write.offers:
             if (offer.stream, offer.identity) in self._identities:
                 return False

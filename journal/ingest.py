@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from journal.errors import FixInput, InvalidLine, InvalidRecord, ReadAgain
-from journal.events import RunForked, RunOpened, SessionRunAdded
+from journal.events import RUN_NOTES, RunForked, RunOpened
 from journal.journal import Journal
 from journal.lines import Line, offers_of, parse_line
 from journal.offers import Offer
@@ -105,7 +105,7 @@ class Ingest:
         try:
             for line in lines:
                 made.append(self._offers(line, ahead))
-                ahead += sum(1 for offer in made[-1] if offer.name != SessionRunAdded.NAME)
+                ahead += sum(1 for offer in made[-1] if offer.name not in RUN_NOTES)
             receipts = self._journal.write_offers([offer for some in made for offer in some])
         except (FixInput, ReadAgain):
             return False

@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from journal import commit, offers, times
-from journal.codec import RecordedEvent
-from journal.errors import RunNotFound
-from journal.events import RunCommitted, RunSaved, SessionSaved
+from journal import offers, times
 from journal.feed import Feed, RunFeed
-from journal.fenced import write_fenced
 from journal.leases import LEASE_SECONDS, Leases
 from journal.lineage import Forkable
 from journal.metrics import Meter, Metrics
-from journal.offers import Offer, Source
+from journal.offers import Offer
 from journal.openings import Openings
-from journal.operators import Operators
 from journal.progress import Progress, unseen
 from journal.reader import Reader
-from journal.receipt import Receipt
-from journal.records import RUN_RECORD, unwrap
+from journal.record_verbs import RecordVerbs
 from journal.redact import Hook, Redactor
 from journal.run import Run
 from journal.run_offers import RunOffers
@@ -35,7 +29,7 @@ if TYPE_CHECKING:
     from journal.backup import BackupResult
 
 
-class Journal(Operators):
+class Journal(RecordVerbs):
     """An append-only journal of agent runs; safe to use from several threads.
 
     Open one with `Journal.open`; use it as a context manager or call `close`.
@@ -163,56 +157,6 @@ class Journal(Operators):
             lambda: self._openings.fork(lineage, as_run, session, conversation),
         )
 
-    def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
-        """Record a checkpoint, opening its run in the same transaction where it is new.
-
-        Like every verb of the journal itself that writes to a run, it needs no lease.
-
-        Raises:
-            RunIsLeased: another owner is writing the run.
-        """
-        offer = offers.checkpoint(checkpoint, redactor=self.redactor)
-        taken = offer.value
-        opening = self._openings.offer(taken["run_id"], session_id, taken["conversation_id"])
-        return self.write_offers([*opening, offer])[-1]
-
-    def commit_run_evidence(self, bundle: Source) -> Receipt:
-        """Record a run's evidence: all or nothing, the same bundle again is the same.
-
-        Raises:
-            RecordConflict: the run was committed with a different bundle, or one of its
-                items is recorded with different JSON.
-            RunIsLeased: another owner is writing the run.
-        """
-        value, sha256 = commit.read_bundle(bundle)
-        run, _ = unwrap(value["run"], RUN_RECORD)
-        opening = self._openings.offer(run["run_id"], run["session_id"], run["conversation_id"])
-        return commit.write_bundle(
-            self.reader, self, value, sha256, opening, redactor=self.redactor
-        )
-
-    def is_committed(self, run_id: str) -> bool:
-        """Tell whether the run's evidence was committed."""
-        offers.check_id(run_id, "run id")
-        return commit.committed(self.reader, run_id) is not None
-
-    def save_session(self, session: Source) -> Receipt:
-        """Record a session record; one equal to the last is the same."""
-        return self.write_offers([offers.session(session, self.redactor)])[0]
-
-    def save_run(self, run: Source) -> Receipt:
-        """Record a run record, opening the run where it is new.
-
-        Raises:
-            RunIsLeased: another owner is writing the run.
-        """
-        offer = offers.run(run, self.redactor)
-        value = offer.value
-        opening = self._openings.offer(
-            value["run_id"], value["session_id"], value["conversation_id"]
-        )
-        return self.write_offers([*opening, offer])[-1]
-
     def subscribe(
         self, *, after: int = 0, run_id: str | None = None, must_exist: bool = True
     ) -> Subscription:
@@ -236,26 +180,6 @@ class Journal(Operators):
     def metrics(self) -> Metrics:
         """Tell how the writing goes: what waits, what was committed, how long that took."""
         return self.meter.snapshot()
-
-    def session_record(self, session_id: str) -> dict[str, Any] | None:
-        """Give the session record saved last, as handed in; None when none was saved.
-
-        Raises:
-            SessionNotFound: nothing of this session was ever recorded.
-        """
-        offers.check_id(session_id, "session id")
-        event = self.reader.last_session_event(session_id, (SessionSaved.NAME,))
-        return None if event is None else self.reader.document(event)
-
-    def run_record(self, run_id: str) -> dict[str, Any] | None:
-        """Give the run record saved or committed last, as handed in; None without one.
-
-        Raises:
-            RunNotFound: nothing of this run was ever recorded.
-        """
-        self._must_know(run_id)
-        event = self.reader.last_run_event(run_id, (RunSaved.NAME, RunCommitted.NAME))
-        return None if event is None else event.data["run"]
 
     def backup(self, path: str | os.PathLike[str], progress: Progress = unseen) -> BackupResult:
         """Copy the journal, as it is at this moment, to a file that does not exist yet.
@@ -287,27 +211,6 @@ class Journal(Operators):
                 self.views.close()
                 self._store.close()
 
-    def write_offers(self, made: list[Offer]) -> list[Receipt]:
-        """Write prepared offers in one transaction, of runs that no other owner is writing.
-
-        Raises:
-            RunIsLeased: another owner is writing one of the runs.
-            StaleWriter: another owner took one over that this journal was writing.
-        """
-        return write_fenced(self._writer, self._leases, made)
-
-    def held(self, offer: Offer) -> Receipt | None:
-        """Tell the first receipt of an offer that is recorded; for `journal.commit`."""
-        return self._writer.held(offer)
-
-    def is_same(self, offer: Offer, event: RecordedEvent) -> bool:
-        """Tell whether a recorded event is what is offered; for `journal.ingest`."""
-        return self._writer.is_same(offer, event)
-
-    def opening(self, run_id: str, session_id: str | None) -> list[Offer]:
-        """Prepare the events that open a run; empty for one that exists."""
-        return self._openings.offer(run_id, session_id, None)
-
     def _open(
         self,
         run_id: str,
@@ -325,11 +228,6 @@ class Journal(Operators):
         conversation = opened.get("conversation_id") or conversation_id
         made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
         return Run(self._writer, self._leases, held, made)
-
-    def _must_know(self, run_id: str) -> None:
-        offers.check_id(run_id, "run id")
-        if not self.reader.has_run(run_id):
-            raise RunNotFound(run_id)
 
     def __enter__(self) -> Self:
         return self

@@ -12,10 +12,11 @@ from journal.errors import InvalidRecord, RecordConflict, SessionNotFound, brief
 from journal.event_lines import event_line
 from journal.events import (
     OPENINGS,
+    RUN_NOTES,
     RunForked,
     RunOpened,
-    SessionRunAdded,
 )
+from journal.facts import note_of_opening, noted
 from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version
 from journal.journal import Journal
 from journal.json_door import accept
@@ -55,7 +56,7 @@ SHAPES = {
     "deferred_tool": _Shape("record"),
     "stream_cursor": _Shape("cursor", ("session_id", "run_id")),
     "run_evidence": _Shape("commit"),
-    "event": _Shape("data", ("run_id", "name")),
+    "event": _Shape("data", ("name",), ("run_id", "session_id")),
 }
 """The line types and their members."""
 
@@ -81,6 +82,8 @@ def parse_line(raw: bytes) -> Line:
     for key in line:
         if key not in (*_KEEPING, *shape.ids, *shape.optional, shape.body):
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "not a member of this line")
+    if kind == "event" and ("run_id" in line) == ("session_id" in line):
+        raise InvalidRecord("event line", "$", "needs run_id or session_id, one of the two")
     _check_redacted(line)
     for key in (*shape.ids, *shape.optional):
         if key in shape.ids or line.get(key) is not None:
@@ -134,14 +137,22 @@ def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer
     if offer.name in OPENINGS:
         return _opened(journal, offer)
     session_id = line.get("session_id") or offer.value.get("session_id")
-    return [*journal.opening(offer.stream.removeprefix(RUN_PREFIX), session_id), offer]
+    run_id = offer.stream.removeprefix(RUN_PREFIX)
+    opening = journal.opening(run_id, session_id)
+    if offer.name not in offers.STATUS_FACTS:
+        return [*opening, offer]
+    if session_id is None:
+        session_id = journal.session_of(run_id)
+    return [*opening, *noted(offer, session_id)]
 
 
 def _opened(journal: Journal, offer: Offer) -> list[Offer]:
-    opening = journal.opening(offer.value["run_id"], offer.value["session_id"])
-    if opening and offer.name == RunForked.NAME:
-        _must_hold_source(journal, Lineage.of(offer.stream, offer.value))
-    return [offer, *opening[1:]] if opening else [offer]
+    value = offer.value
+    if not journal.opening(value["run_id"], value["session_id"]):
+        return [offer]
+    if offer.name == RunForked.NAME:
+        _must_hold_source(journal, Lineage.of(offer.stream, value))
+    return [offer, note_of_opening(offer)]
 
 
 def _must_hold_source(journal: Journal, lineage: Lineage) -> None:
@@ -197,7 +208,7 @@ def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -
     what = f"{line['type']} line"
     if type(version) is not int or version < 1:
         raise InvalidRecord(what, "$.version", f"{version!r} is not a version, 1 or more")
-    offer = next(one for one in reversed(made) if one.name != SessionRunAdded.NAME)
+    offer = next(one for one in reversed(made) if one.name not in RUN_NOTES)
     if offer.stream.startswith(SESSION_PREFIX):
         return _is_in_session(journal, offer, _recorded_at(line))
     held = journal.reader.event(offer.stream, Version(version))

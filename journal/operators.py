@@ -5,23 +5,17 @@ from __future__ import annotations
 from journal import facts, offers
 from journal.errors import RunConflict
 from journal.events import ResumeReleased
+from journal.facts import noted
 from journal.ids import RUN_PREFIX, run_stream
 from journal.offers import Offer, Source
-from journal.openings import Openings
 from journal.pending import Write
 from journal.receipt import Receipt
-from journal.redact import Redactor
 from journal.run_offers import RunOffers
-from journal.writer import Writer
+from journal.writing import Writing
 
 
-class Operators:
+class Operators(Writing):
     """The verbs of a `journal.Journal` that need no lease."""
-
-    redactor: Redactor | None
-    """Runs the redaction hook, where there is one."""
-    _writer: Writer
-    _openings: Openings
 
     def approval(self, record: Source) -> Receipt:
         """Record an approval's request or decision, whoever is writing the run."""
@@ -34,9 +28,9 @@ class Operators:
     def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
         """Record that somebody set a run's status, whoever is writing the run."""
         opened = self._openings.known(run_id)
-        return self._fact(
-            RunOffers(run_id, opened["session_id"], None, self.redactor).status(status, reason)
-        )
+        session_id = opened["session_id"]
+        change = RunOffers(run_id, session_id, None, self.redactor).status(status, reason)
+        return self._writer.write(Write(noted(change, session_id)))[0]
 
     def claim_resume(self, claim: Source) -> Receipt:
         """Record a claim to resume a run (`resume claim` of the host's session store)."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
 
 from journal.ids import StreamId
 from journal.offers import Offer
 from journal.receipt import Receipt
 from journal.stores.interface import NO_FENCES, Lease, NewEvent
+
+Decide: TypeAlias = Callable[[], Sequence[Offer]]
+"""Looks at what is recorded and says what to record now; empty for nothing."""
 
 
 class Write:
@@ -23,6 +27,7 @@ class Write:
     __slots__ = (
         "_signal",
         "attempts",
+        "decide",
         "error",
         "fences",
         "future",
@@ -42,27 +47,33 @@ class Write:
         "told",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is written, under which conditions
         self,
         offers: Sequence[Offer],
         fences: Mapping[StreamId, int] = NO_FENCES,
         leases: Sequence[Lease] = (),
         *,
         lingers: bool = False,
+        decide: Decide | None = None,
+        streams: Collection[StreamId] = (),
     ) -> None:
         """Ask for `offers` to be written.
 
         Args:
-            offers: at least one, in order.
+            offers: in order; at least one, or none with `decide`.
             fences: see `Store.append`.
             leases: see `Store.append`.
             lingers: it may wait a little for company.
+            decide: gives the offers anew for each attempt. What it read of `streams` still
+                holds when they are stored, also when other processes write.
+            streams: what `decide` reads, and all that it offers to.
         """
         self.offers = offers
+        self.decide = decide
         self.fences = fences
         self.leases = leases
         self.lingers = lingers
-        self.streams = frozenset([offer.stream for offer in offers])
+        self.streams = frozenset([*[offer.stream for offer in offers], *streams])
         self.size = sum([len(offer.data) or offer.size for offer in offers])
         """Bytes of JSON, about."""
         self.queued_at = time.monotonic()
@@ -117,9 +128,22 @@ class Write:
             raise self.error
         return [self.receipts[at] for at in range(len(self.offers))]
 
+    def redecide(self) -> None:
+        """Take the offers of `decide`, where there is one, in place of those before.
+
+        Raises:
+            JournalError: what is asked for may not be done any more.
+        """
+        if self.decide is None:
+            return
+        self.offers = self.decide()
+        self.receipts, self.repeats = {}, {}
+
     @property
     def what(self) -> str:
         """Say what it is, for messages."""
+        if not self.offers:
+            return f"a decision about {', '.join(sorted(self.streams))}"
         first = self.offers[0]
         more = f" and {len(self.offers) - 1} more" if len(self.offers) > 1 else ""
         return f"{first.what} of {first.stream}{more}"

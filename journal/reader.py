@@ -185,6 +185,10 @@ class Reader:
         """Tell whether any event of this run was recorded."""
         return self._store.head(run_stream(run_id)) > 0
 
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count the events of a stream that have one of these stored names."""
+        return self._store.count(stream, names)
+
     def head(self, run_id: str) -> Version:
         """Tell the version of the run's last event; 0 for an unknown run."""
         return self._store.head(run_stream(run_id))

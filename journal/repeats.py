@@ -10,10 +10,10 @@ from journal.documents import Documents
 from journal.errors import BatchConflict, BrokenBase, CorruptEvent, RecordConflict, RunConflict
 from journal.events import (
     OPENINGS,
+    RUN_NOTES,
     CursorSaved,
     RunCommitted,
     RunForked,
-    SessionRunAdded,
     StreamRecorded,
 )
 from journal.ids import StreamId
@@ -77,8 +77,6 @@ class Repeats:
             held = self.held(offer)
             if held is not None:
                 write.receipts[at] = held
-            elif offer.name == SessionRunAdded.NAME:
-                _settle_note(write, at)
             elif offer.identity is not None:
                 earlier = first.setdefault((offer.stream, offer.identity), at)
                 if earlier != at:
@@ -129,12 +127,15 @@ _MARKS = ("imported", "redacted")
 """Members of an event that say how it came in; they are no part of what was handed in."""
 
 
-def _settle_note(write: Write, at: int) -> None:
-    """Settle a session's note of a run as the run's opening before it was settled."""
-    if at - 1 in write.receipts:
-        write.receipts[at] = write.receipts[at - 1]
-    elif at - 1 in write.repeats:
-        write.repeats[at] = write.repeats[at - 1] + 1
+def settle_notes(write: Write) -> None:
+    """Settle the notes of sessions as the events of runs before them, which they repeat."""
+    for at, offer in enumerate(write.offers):
+        if offer.name not in RUN_NOTES:
+            continue
+        if at - 1 in write.receipts:
+            write.receipts[at] = write.receipts[at - 1]
+        elif at - 1 in write.repeats:
+            write.repeats[at] = write.repeats[at - 1] + 1
 
 
 def fill_in(write: Write) -> None:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from journal.errors import JournalClosed, LeaseMoved, StaleWriter
+from journal.facts import noted
 from journal.ids import run_stream
 from journal.leases import Held, Leases
 from journal.offers import Offer, Source
@@ -103,15 +104,15 @@ class Run:
             status: queued, running, waiting, completed, failed or cancelled.
             reason: why, for people.
         """
-        return self.write([self.offers.status(status, reason)])[0]
+        return self._change(self.offers.status(status, reason))
 
     def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:
         """Record that the run stops at a boundary and waits."""
-        return self.write([self.offers.suspended(reason, checkpoint_id)])[0]
+        return self._change(self.offers.suspended(reason, checkpoint_id))
 
     def resume(self) -> Receipt:
         """Record that a suspended run goes on."""
-        return self.write([self.offers.resumed()])[0]
+        return self._change(self.offers.resumed())
 
     def release(self) -> None:
         """Give the run back; its verbs raise `JournalClosed` afterwards."""
@@ -121,6 +122,9 @@ class Run:
         self.offers.memory.forget()
         self._writer.forget(run_stream(self.run_id))
         self._leases.release(self._held)
+
+    def _change(self, change: Offer) -> Receipt:
+        return self.write(noted(change, self.session_id))[0]
 
     def write(self, made: list[Offer]) -> list[Receipt]:
         """Write prepared offers of this run in one transaction; a receipt each, in order.

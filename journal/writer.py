@@ -32,7 +32,7 @@ from journal.metrics import Meter
 from journal.offers import Offer
 from journal.pending import Write
 from journal.receipt import Receipt
-from journal.repeats import Repeats, digest_of, fill_in, receipt_of
+from journal.repeats import Repeats, digest_of, fill_in, receipt_of, settle_notes
 from journal.stores.interface import Store, StoredEvent
 from journal.stream_memory import StreamMemory
 from journal.write_queue import WriteQueue
@@ -148,9 +148,14 @@ class Writer:
 
     def _plan(self, write: Write, group: Group) -> None:
         try:
-            if write.attempts:
+            if write.decide is not None:
+                for stream in write.streams:
+                    self._memory.state(stream)  # its head, before `decide` reads it
+                write.redecide()
+            if write.attempts or write.decide is not None:
                 self._repeats.settle_held(write)
             self._repeats.settle_last(write)
+            settle_notes(write)
             if len(write.receipts) + len(write.repeats) < len(write.offers):
                 group.add(write)
             else:

@@ -28,6 +28,9 @@ EventName: TypeAlias = Literal[
     "deferred_tool.requested.v1",
     "deferred_tool.resolved.v1",
     "environment.exported.v1",
+    "environment.referenced.v1",
+    "publication.acknowledged.v1",
+    "resume.allowed.v1",
     "resume.claimed.v1",
     "resume.released.v1",
     "resume.started.v1",
@@ -39,9 +42,12 @@ EventName: TypeAlias = Literal[
     "run.saved.v1",
     "run.sealed.v1",
     "run.status_changed.v1",
+    "run.suspend_requested.v1",
     "run.suspended.v1",
     "session.run_added.v1",
+    "session.run_changed.v1",
     "session.saved.v1",
+    "session.status_changed.v1",
     "stream.recorded.v1",
 ]
 """Every name of `journal.events.EVENTS`; the fold decides about each of them."""
@@ -204,13 +210,19 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
             _run_record(fold, data["run"])
         case (
             "cursor.saved.v1"
+            | "environment.referenced.v1"
+            | "publication.acknowledged.v1"
+            | "resume.allowed.v1"
             | "resume.claimed.v1"
             | "resume.released.v1"
             | "resume.started.v1"
             | "run.lease_taken.v1"
             | "run.sealed.v1"
+            | "run.suspend_requested.v1"
             | "session.run_added.v1"
+            | "session.run_changed.v1"
             | "session.saved.v1"
+            | "session.status_changed.v1"
             | "stream.recorded.v1"
         ):
             pass

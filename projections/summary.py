@@ -180,6 +180,12 @@ def _deferred_tool(data: dict[str, Any]) -> str:
     return f"{record['deferred_id']} {record['tool_name']}: {record['status']}"
 
 
+def _operator(data: dict[str, Any]) -> str:
+    who = data["operator"]
+    account = f"{who['user']}@{who['host']}"
+    return account if who.get("name") is None else f"{who['name']} ({account})"
+
+
 FACTS: dict[str, Summarize] = {
     "approval.decided.v1": _approval,
     "approval.requested.v1": _approval,
@@ -189,6 +195,8 @@ FACTS: dict[str, Summarize] = {
     "deferred_tool.requested.v1": _deferred_tool,
     "deferred_tool.resolved.v1": _deferred_tool,
     "environment.exported.v1": lambda _: "environment state",
+    "publication.acknowledged.v1": lambda data: data["target"],
+    "resume.allowed.v1": lambda data: _and(_operator(data), data.get("reason")),
     "resume.claimed.v1": lambda data: data["claim"]["claim_id"],
     "resume.released.v1": lambda data: data["claim_id"],
     "resume.started.v1": lambda data: data["claim_id"],
@@ -208,6 +216,7 @@ FACTS: dict[str, Summarize] = {
     "run.saved.v1": _run,
     "run.sealed.v1": lambda _: "closed for good",
     "run.status_changed.v1": lambda data: _and(data["status"], data.get("reason")),
+    "run.suspend_requested.v1": lambda data: _and(_operator(data), data["reason"]),
     "run.suspended.v1": lambda data: data["reason"],
 }
 """How each event of a run is told, besides stream records."""

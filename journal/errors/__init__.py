@@ -11,6 +11,7 @@
     |   |   +-- RecordConflict
     |   |   +-- BatchConflict
     |   |   +-- RunConflict
+    |   |   +-- StateConflict
     |   +-- VersionConflict
     |   |   +-- IdentityTaken
     |   +-- LeaseMoved
@@ -27,11 +28,15 @@
     |   +-- TargetExists
     |   +-- CannotFork
     |   +-- UnknownEvent
+    |   +-- NoRestoreFactory
+    |   +-- PathRefused
     |   +-- NotFound
     |       +-- RunNotFound
     |       +-- SessionNotFound
     |       +-- CheckpointNotFound
     |       +-- JournalNotFound
+    |       +-- EnvironmentNotFound
+    |       +-- FileNotInEnvironment
     +-- Stop                     no retry and no other input helps by itself
         +-- JournalClosed
         |   +-- JournalForked
@@ -60,6 +65,12 @@ from journal.errors.base import (
     Stop,
     brief,
 )
+from journal.errors.environments import (
+    EnvironmentNotFound,
+    FileNotInEnvironment,
+    NoRestoreFactory,
+    PathRefused,
+)
 from journal.errors.fix_input import (
     CannotFork,
     CheckpointNotFound,
@@ -86,6 +97,7 @@ from journal.errors.read_again import (
     LeaseMoved,
     RecordConflict,
     RunConflict,
+    StateConflict,
     VersionConflict,
 )
 from journal.errors.retry import (
@@ -123,6 +135,8 @@ __all__ = [
     "CursorOutOfRange",
     "DamagedFile",
     "DiskFull",
+    "EnvironmentNotFound",
+    "FileNotInEnvironment",
     "FileMoved",
     "FixInput",
     "GuardsMissing",
@@ -140,9 +154,11 @@ __all__ = [
     "JournalNotFound",
     "LeaseMoved",
     "NewerFormat",
+    "NoRestoreFactory",
     "NotAJournal",
     "NotFound",
     "NotWritten",
+    "PathRefused",
     "PositionOutOfRange",
     "ReadAgain",
     "ReadOnly",
@@ -154,6 +170,7 @@ __all__ = [
     "RunNotFound",
     "SessionNotFound",
     "StaleWriter",
+    "StateConflict",
     "Stop",
     "StorageFailed",
     "TargetExists",

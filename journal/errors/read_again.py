@@ -52,6 +52,22 @@ class BatchConflict(Conflict):
 
 
 @dataclass(eq=False)
+class StateConflict(Conflict):
+    """What is asked for does not fit how things stand."""
+
+    what: str
+    """What it is about, such as `run 'r1'`."""
+    reason: str
+    """How it stands, and why that does not fit."""
+    remedy: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"{self.what} {self.reason}; {self.remedy}"
+
+
+@dataclass(eq=False)
 class RunConflict(Conflict):
     """The run id is taken by a run that belongs elsewhere."""
 

@@ -14,7 +14,17 @@ from journal.offers.offer import (
     marked,
     redacted,
 )
-from journal.offers.reading import WRAPPED, Source, as_object, check_id, check_status, plain, read
+from journal.offers.reading import (
+    WRAPPED,
+    Source,
+    as_object,
+    check_id,
+    check_session_status,
+    check_status,
+    check_target,
+    plain,
+    read,
+)
 from journal.offers.records import (
     STATUS_FACTS,
     approval,
@@ -34,7 +44,9 @@ __all__ = [
     "approval",
     "as_object",
     "check_id",
+    "check_session_status",
     "check_status",
+    "check_target",
     "checkpoint",
     "context",
     "deferred_tool",

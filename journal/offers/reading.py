@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from journal.errors import InvalidRecord
 from journal.json_door import JSON, MAX_BYTES, accept, dumps
-from journal.records import Record, RunStatus, unwrap
+from journal.records import PublicationTarget, Record, RunStatus, SessionStatus, unwrap
 
 Source = Record | Mapping[str, Any] | bytes
 """A record as a host may hand it in: a model, a mapping, or JSON text."""
@@ -83,7 +84,29 @@ def check_status(status: object) -> str:
     Raises:
         InvalidRecord: it is not one.
     """
-    if not isinstance(status, str) or status not in set(RunStatus):
-        known = ", ".join(RunStatus)
-        raise InvalidRecord("status", "$", f"{status!r} is none of {known}")
-    return str(status)
+    return _check_word(status, "status", RunStatus)
+
+
+def check_session_status(status: object) -> str:
+    """Check a session status at the door.
+
+    Raises:
+        InvalidRecord: it is not one.
+    """
+    return _check_word(status, "session status", SessionStatus)
+
+
+def check_target(target: object) -> str:
+    """Check the target of a stream publication at the door.
+
+    Raises:
+        InvalidRecord: it is not one.
+    """
+    return _check_word(target, "publication target", PublicationTarget)
+
+
+def _check_word(word: object, what: str, words: type[StrEnum]) -> str:
+    if not isinstance(word, str) or word not in set(words):
+        known = ", ".join(words)
+        raise InvalidRecord(what, "$", f"{word!r} is none of {known}")
+    return str(word)

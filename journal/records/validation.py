@@ -10,7 +10,7 @@ from journal.records.approval import ApprovalRecord
 from journal.records.checkpoint import AgentCheckpoint
 from journal.records.context import ResumableState
 from journal.records.deferred_tool import DeferredToolRecord
-from journal.records.environment import EnvironmentState
+from journal.records.environment import EnvironmentState, EnvironmentStateRef
 from journal.records.evidence_commit import RunEvidenceCommit
 from journal.records.resume_claim import ResumeClaim
 from journal.records.run import RunRecord
@@ -22,6 +22,7 @@ validate_approval = ApprovalRecord.check
 validate_checkpoint = AgentCheckpoint.check
 validate_context_state = ResumableState.check
 validate_deferred_tool = DeferredToolRecord.check
+validate_environment_ref = EnvironmentStateRef.check
 validate_environment_state = EnvironmentState.check
 validate_evidence_commit = RunEvidenceCommit.check
 validate_resume_claim = ResumeClaim.check

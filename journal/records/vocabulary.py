@@ -104,5 +104,12 @@ class ClaimState(_Word):
     STARTED = "started"
 
 
+class PublicationTarget(_Word):
+    """Where a run's stream can be published."""
+
+    ARCHIVE = "archive"
+    REPLAY = "replay"
+
+
 TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 """The lifecycle and run statuses that a run does not leave."""

@@ -206,6 +206,10 @@ class Store(Protocol):
         """
         ...
 
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count the events of a stream that have one of these stored names."""
+        ...
+
     def wait_for(self, after: Position, timeout: float) -> bool:
         """Wait until there is an event after a position, whoever appends it.
 

@@ -128,6 +128,12 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             index = self._stored_events_index.get(stream, {})
             return [self._at(index[version]) for version in versions if version in index]
 
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count the events of a stream that have one of these names."""
+        with self._database_lock:
+            places = self._stored_events_index.get(stream, {}).values()
+            return sum(1 for place in places if self._stored_events[place].topic in names)
+
     def read_positions(
         self,
         *,

@@ -110,6 +110,10 @@ class EventRecorder(ApplicationRecorder):
         """Read events of a stream by rising versions, as many as a page holds."""
 
     @abstractmethod
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count the events of a stream that have one of these names."""
+
+    @abstractmethod
     def read_positions(
         self,
         *,

@@ -133,6 +133,11 @@ class RecorderStore:
             return []
         return self._recorder.read_versions(stream, wanted)
 
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count events of a stream by name; see `Store.count`."""
+        self._must_be_open()
+        return self._recorder.count(stream, names) if _is_text(stream) else 0
+
     def read_all(
         self, *, after: Position = Position(0), limit: int = 1000
     ) -> Sequence[StoredEvent]:

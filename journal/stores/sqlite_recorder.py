@@ -37,6 +37,7 @@ _LOWEST = -(2**63)
 _JOURNAL = "SELECT value FROM meta WHERE key = 'journal'"
 _HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
+_COUNT = f"SELECT count(*) FROM events WHERE {_IN_STREAM}"
 _FROM_STREAM = f"""
     SELECT position, version, name, recorded_at, codec, identity, checksum, data
     FROM events WHERE {_IN_STREAM}
@@ -215,6 +216,13 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         with self.datastore.reading() as connection:
             rows = _fetch_page(connection.execute(sql, (stream, *versions)))
         return self._page([(stream, *row) for row in rows])
+
+    def count(self, stream: StreamId, names: Collection[str]) -> int:
+        """Count the events of a stream that have one of these names."""
+        with self.datastore.reading() as connection:
+            codes = self._known_codes(connection, names)
+            sql = f"{_COUNT} AND name IN ({', '.join('?' * len(codes))})"
+            return int(connection.execute(sql, (stream, *codes)).fetchall()[0][0])
 
     def read_positions(
         self,

@@ -1,0 +1,56 @@
+"""What every event has."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Imported(BaseModel):
+    """Marks an event that came in by `ingest` from another journal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    recorded_at: int | None = None
+    """Microseconds since the epoch at which the other journal recorded it, when it said."""
+
+
+class Event(BaseModel):
+    """Base of all events."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    NAME: ClassVar[str]
+    imported: Imported | None = None
+    redacted: list[str] | None = None
+    """Paths, in the record, of what the journal's hook replaced before this was written;
+    sorted. Of much that was replaced, the paths of what contains it."""
+
+
+class Document(Event):
+    """An event whose JSON document is held as a difference from an earlier one."""
+
+    delta: list[Any]
+    """The difference; applied to JSON null where there is no base."""
+    base_stream: str | None = None
+    """The stream of the base, when it is not the event's own."""
+    base_version: int | None = None
+    """The version of the base event; absent for a document held whole."""
+    chain_bytes: int
+    """Encoded size of the deltas from the nearest whole document up to this one, in bytes."""
+    chain_runs: int = 0
+    """How many other runs a rebuild of this document reads."""
+
+
+class Operator(BaseModel):
+    """Who asked for something at a command line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    user: str
+    """The operating system's name of the user."""
+    host: str
+    """The name of the machine."""
+    name: str | None = None
+    """The name that was given, when one was."""
