@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from journal.aio import AsyncJournal, AsyncRun
     from journal.async_subscription import AsyncSubscription
+    from journal.boundary import SuspendRequest, suspend_requested
     from journal.errors import AgentExecutorError, JournalError
     from journal.executor import AgentExecutor, Continue, JournalExecutor, Suspend
     from journal.journal import Journal
+    from journal.policies import (
+        AtNodes,
+        CostBudget,
+        Deadline,
+        FirstOf,
+        HumanDecision,
+        TokenBudget,
+        first_of,
+    )
     from journal.receipt import Receipt
     from journal.run import Run
     from journal.subscription import Subscription
@@ -24,7 +34,12 @@ _HOMES = {
     "AsyncJournal": "aio",
     "AsyncRun": "aio",
     "AsyncSubscription": "async_subscription",
+    "AtNodes": "policies",
     "Continue": "executor",
+    "CostBudget": "policies",
+    "Deadline": "policies",
+    "FirstOf": "policies",
+    "HumanDecision": "policies",
     "Journal": "journal",
     "JournalError": "errors",
     "JournalExecutor": "executor",
@@ -32,6 +47,10 @@ _HOMES = {
     "Run": "run",
     "Subscription": "subscription",
     "Suspend": "executor",
+    "SuspendRequest": "boundary",
+    "TokenBudget": "policies",
+    "first_of": "policies",
+    "suspend_requested": "boundary",
 }
 
 __all__ = [
@@ -40,7 +59,12 @@ __all__ = [
     "AsyncJournal",
     "AsyncRun",
     "AsyncSubscription",
+    "AtNodes",
     "Continue",
+    "CostBudget",
+    "Deadline",
+    "FirstOf",
+    "HumanDecision",
     "Journal",
     "JournalError",
     "JournalExecutor",
@@ -48,6 +72,10 @@ __all__ = [
     "Run",
     "Subscription",
     "Suspend",
+    "SuspendRequest",
+    "TokenBudget",
+    "first_of",
+    "suspend_requested",
 ]
 
 

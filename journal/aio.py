@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from journal.arrival_watch import ArrivalWatch
+from journal.async_run import AsyncRun
 from journal.async_subscription import AsyncSubscription
 from journal.commit import MAX_BUNDLE_BYTES
 from journal.errors import JournalClosed, JournalForked
-from journal.facts import noted
+from journal.events import Operator
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.lineage import Forkable
 from journal.metrics import Metrics
-from journal.offers import WRAPPED, Offer, Source, plain
-from journal.pending import may_linger
+from journal.offers import WRAPPED, Source, plain
 from journal.progress import Progress, unseen
 from journal.receipt import Receipt
 from journal.redact import Hook
@@ -28,6 +28,8 @@ from journal.run import Run
 
 if TYPE_CHECKING:
     from journal.backup import BackupResult
+
+__all__ = ["AsyncJournal", "AsyncRun", "Opening", "Options"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,92 +39,6 @@ THREADS = 4
 
 What a run's verbs write needs none of them: it goes into the queue from the event loop.
 """
-
-
-class AsyncRun:
-    """One run of an agent, open for writing; the verbs of `journal.Run`, awaitable."""
-
-    def __init__(self, journal: AsyncJournal, run: Run) -> None:
-        self._journal = journal
-        self.sync = run
-        """The run itself, for code that blocks."""
-
-    @property
-    def run_id(self) -> str:
-        """The run's id."""
-        return self.sync.run_id
-
-    async def append(self, record: Source) -> Receipt:
-        """Append one stream record; many tasks may append at once.
-
-        A delta of the model's stream may wait up to 50 ms for others, so that they share a
-        transaction; anything else is written at once. A task that is cancelled here has
-        written its record or not; offering it again tells which.
-        """
-        made = [self.sync.offers.record(record)]
-        return (await self.sync.write_soon(made, lingers=may_linger(made)))[0]
-
-    async def append_many(self, records: Iterable[Source]) -> list[Receipt]:
-        """Append stream records in one transaction: all of them or none."""
-        return await self.sync.write_soon(self.sync.offers.records(records))
-
-    async def checkpoint(self, checkpoint: Source) -> Receipt:
-        """Record a checkpoint."""
-        return await self._one(self.sync.offers.checkpoint(checkpoint))
-
-    async def export_context(self, state: Source) -> Receipt:
-        """Record the exported context state."""
-        return await self._one(self.sync.offers.context(state))
-
-    async def export_environment(self, state: Source) -> Receipt:
-        """Record the exported environment state."""
-        return await self._one(self.sync.offers.environment(state))
-
-    async def approval(self, record: Source) -> Receipt:
-        """Record an approval's request or decision."""
-        return await self._one(self.sync.offers.approval(record))
-
-    async def deferred_tool(self, record: Source) -> Receipt:
-        """Record a deferred tool call's request or resolution."""
-        return await self._one(self.sync.offers.deferred_tool(record))
-
-    async def save_cursor(self, cursor: Source) -> Receipt:
-        """Record how far a reader of the host's streams got."""
-        return await self._one(self.sync.offers.cursor(cursor))
-
-    async def set_status(self, status: str, *, reason: str | None = None) -> Receipt:
-        """Record that somebody set the run's status."""
-        return await self._change(self.sync.offers.status(status, reason))
-
-    async def suspend(self, reason: str, *, checkpoint_id: str | None = None) -> Receipt:
-        """Record that the run stops at a boundary and waits."""
-        return await self._change(self.sync.offers.suspended(reason, checkpoint_id))
-
-    async def resume(self) -> Receipt:
-        """Record that a suspended run goes on."""
-        return await self._change(self.sync.offers.resumed())
-
-    async def release(self) -> None:
-        """Give the run back; after the journal was closed it does nothing."""
-        if not self._journal.closed:
-            await self._journal.write(self.sync.release)
-
-    async def _change(self, change: Offer) -> Receipt:
-        return (await self.sync.write_soon(noted(change, self.sync.session_id)))[0]
-
-    async def _one(self, offer: Offer) -> Receipt:
-        return (await self.sync.write_soon([offer]))[0]
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.release()
 
 
 def _frozen(source: Source) -> bytes:
@@ -158,6 +74,7 @@ class AsyncJournal:
         session_id: str | None = None,
         conversation_id: str | None = None,
         takeover: bool = False,
+        checkpoint: Source | None = None,
     ) -> AsyncRun:
         """Open a new run for writing, or continue one."""
         return await self._opened(
@@ -166,6 +83,7 @@ class AsyncJournal:
             session_id=session_id,
             conversation_id=conversation_id,
             takeover=takeover,
+            checkpoint=None if checkpoint is None else _frozen(checkpoint),
         )
 
     async def fork(
@@ -175,10 +93,16 @@ class AsyncJournal:
         *,
         session_id: str | None = None,
         conversation_id: str | None = None,
+        checkpoint: Source | None = None,
     ) -> AsyncRun:
         """Open a new run that begins with another one's events up to a point."""
         return await self._opened(
-            self.sync.fork, point, as_run, session_id=session_id, conversation_id=conversation_id
+            self.sync.fork,
+            point,
+            as_run,
+            session_id=session_id,
+            conversation_id=conversation_id,
+            checkpoint=None if checkpoint is None else _frozen(checkpoint),
         )
 
     async def _opened(self, verb: Callable[P, Run], *args: P.args, **kwargs: P.kwargs) -> AsyncRun:
@@ -190,21 +114,48 @@ class AsyncJournal:
             taking.add_done_callback(self._give_back)
             raise
 
-    async def commit_checkpoint(self, session_id: str, checkpoint: Source) -> Receipt:
+    async def commit_checkpoint(
+        self, session_id: str, checkpoint: Source, *, must_exist: bool = False
+    ) -> Receipt:
         """Record a checkpoint, opening its run where it is new."""
-        return await self.write(self.sync.commit_checkpoint, session_id, _frozen(checkpoint))
+        return await self.write(
+            self.sync.commit_checkpoint, session_id, _frozen(checkpoint), must_exist=must_exist
+        )
 
-    async def commit_run_evidence(self, bundle: Source) -> Receipt:
+    async def append_records(
+        self, session_id: str, run_id: str, records: Iterable[Source]
+    ) -> list[Receipt]:
+        """Append stream records of a run that exists, and the cursor at the last of them."""
+        frozen = [_frozen(record) for record in records]
+        return await self.write(self.sync.append_records, session_id, run_id, frozen)
+
+    async def save_cursor(self, session_id: str, run_id: str, cursor: Source) -> Receipt:
+        """Record how far a reader of a run's streams got, whoever is writing the run."""
+        return await self.write(self.sync.save_cursor, session_id, run_id, _frozen(cursor))
+
+    async def commit_run_evidence(self, bundle: Source, *, suspended: str | None = None) -> Receipt:
         """Record a run's evidence: all or nothing."""
-        return await self.write(self.sync.commit_run_evidence, _frozen(bundle))
+        return await self.write(self.sync.commit_run_evidence, _frozen(bundle), suspended=suspended)
 
-    async def save_session(self, session: Source) -> Receipt:
+    async def save_session(self, record: Source) -> Receipt:
         """Record a session record."""
-        return await self.write(self.sync.save_session, _frozen(session))
+        return await self.write(self.sync.save_session, _frozen(record))
 
-    async def save_run(self, run: Source) -> Receipt:
+    async def set_session_status(self, session_id: str, status: str) -> Receipt:
+        """Record that somebody set a session's status."""
+        return await self.write(self.sync.set_session_status, session_id, status)
+
+    async def save_context(self, session_id: str, state: Source) -> Receipt:
+        """Record a session's exported context state."""
+        return await self.write(self.sync.save_context, session_id, _frozen(state))
+
+    async def save_environment(self, session_id: str, ref_or_state: Source) -> Receipt:
+        """Record a session's environment state, or where it is."""
+        return await self.write(self.sync.save_environment, session_id, _frozen(ref_or_state))
+
+    async def save_run(self, record: Source) -> Receipt:
         """Record a run record, opening the run where it is new."""
-        return await self.write(self.sync.save_run, _frozen(run))
+        return await self.write(self.sync.save_run, _frozen(record))
 
     async def approval(self, record: Source) -> Receipt:
         """Record an approval's request or decision, whoever is writing the run."""
@@ -214,9 +165,18 @@ class AsyncJournal:
         """Record a deferred tool call, whoever is writing the run."""
         return await self.write(self.sync.deferred_tool, _frozen(record))
 
-    async def set_status(self, run_id: str, status: str, *, reason: str | None = None) -> Receipt:
+    async def set_status(
+        self,
+        run_id: str,
+        status: str,
+        *,
+        reason: str | None = None,
+        output_preview: str | None = None,
+    ) -> Receipt:
         """Record that somebody set a run's status, whoever is writing the run."""
-        return await self.write(self.sync.set_status, run_id, status, reason=reason)
+        return await self.write(
+            self.sync.set_status, run_id, status, reason=reason, output_preview=output_preview
+        )
 
     def subscribe(
         self, *, after: int = 0, run_id: str | None = None, must_exist: bool = True
@@ -240,7 +200,38 @@ class AsyncJournal:
         """Record a claim to resume a run."""
         return await self.write(self.sync.claim_resume, _frozen(claim))
 
-    async def release_resume(self, run_id: str, claim_id: str) -> Receipt:
+    async def start_resume(self, run_id: str, claim_id: str) -> Receipt:
+        """Record that the holder of a claim starts to resume the run."""
+        return await self.write(self.sync.start_resume, run_id, claim_id)
+
+    async def acknowledge_publication(self, run_id: str, target: str) -> Receipt | None:
+        """Record that a target has what the run's evidence wanted published."""
+        return await self.write(self.sync.acknowledge_publication, run_id, target)
+
+    async def request_suspend(self, run_id: str, reason: str, operator: Operator) -> Receipt:
+        """Record that an operator asks a run to stop at its next boundary."""
+        return await self.write(self.sync.request_suspend, run_id, reason, operator)
+
+    async def allow_resume(
+        self,
+        run_id: str,
+        operator: Operator,
+        *,
+        rerun: Sequence[str] | None = None,
+        trust_imported: bool | None = None,
+        reason: str | None = None,
+    ) -> Receipt:
+        """Record that an operator allows what the next resume would otherwise refuse."""
+        return await self.write(
+            self.sync.allow_resume,
+            run_id,
+            operator,
+            rerun=rerun,
+            trust_imported=trust_imported,
+            reason=reason,
+        )
+
+    async def release_resume(self, run_id: str, claim_id: str) -> Receipt | None:
         """Record that a claim to resume a run was given back."""
         return await self.write(self.sync.release_resume, run_id, claim_id)
 

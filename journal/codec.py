@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from journal.errors import CorruptEvent, InvalidRecord, UnknownEvent
-from journal.events import EVENTS, Event, EventData, Imported, StreamRecorded
+from journal.events import EVENTS, Event, EventData, StreamRecorded
 from journal.ids import (
     RUN_PREFIX,
     SESSION_PREFIX,
@@ -141,7 +141,7 @@ def encode(event: Event) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    return value.model_dump(exclude_none=True) if isinstance(value, Imported) else value
+    return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
 
 
 def encode_record(raw: bytes) -> bytes:

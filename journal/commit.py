@@ -5,16 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from journal import facts, offers
-from journal.errors import InvalidJSON, InvalidRecord, RecordConflict, RedactionFailed
-from journal.events import RunCommitted
-from journal.ids import run_stream
-from journal.json_door import MAX_BYTES, canonical, dumps
+from journal import offers
+from journal.errors import InvalidJSON, InvalidRecord, RedactionFailed
+from journal.json_door import JSON, canonical
 from journal.offers import Offer, Source
-from journal.reader import Reader
-from journal.receipt import Receipt
 from journal.records import (
     APPROVAL_RECORD,
     CHECKPOINT,
@@ -61,18 +57,6 @@ MAX_BUNDLE_BYTES = 1024**3
 """Largest bundle, in bytes. Each item has the limit of its own kind, and so has the rest."""
 
 
-class BundleWriter(Protocol):
-    """What a bundle is written with: a journal."""
-
-    def held(self, offer: Offer) -> Receipt | None:
-        """Tell the first receipt of an offer that is recorded; None for a new one."""
-        ...
-
-    def write_offers(self, made: list[Offer]) -> list[Receipt]:
-        """Write offers in one transaction."""
-        ...
-
-
 def read_bundle(source: Source) -> tuple[dict[str, Any], str]:
     """Check a bundle and name it.
 
@@ -84,60 +68,6 @@ def read_bundle(source: Source) -> tuple[dict[str, Any], str]:
     )
     validate_evidence_commit(bundle)
     return bundle, hashlib.sha256(canonical(bundle)).hexdigest()
-
-
-def committed(reader: Reader, run_id: str) -> tuple[Receipt, str] | None:
-    """Tell the receipt and the SHA-256 of the bundle a run was committed with."""
-    event = reader.last_run_event(run_id, (RunCommitted.NAME,))
-    if event is None:
-        return None
-    receipt = Receipt(event.version, event.position, event.stored_at, repeated=True)
-    return receipt, event.data["sha256"]
-
-
-def write_bundle(  # noqa: PLR0913 - what is written, and what with
-    reader: Reader,
-    write: BundleWriter,
-    bundle: dict[str, Any],
-    sha256: str,
-    opening: list[Offer],
-    *,
-    redactor: Redactor | None = None,
-) -> Receipt:
-    """Write a bundle's items not yet held, then `run.committed`, in one transaction.
-
-    Args:
-        redactor: runs the journal's hook over each item, as a record of its own kind; the
-            SHA-256 is that of what is left then.
-
-    Raises:
-        RedactionFailed: the hook failed, or what it left is refused.
-        RecordConflict: the run was committed with another bundle, or an item of it is
-            recorded with different JSON; nothing was written.
-    """
-    marks: Marks = {}
-    if redactor is not None:
-        bundle, sha256, marks = redact_bundle(bundle, redactor)
-    run, _ = unwrap(bundle["run"], RUN_RECORD)
-    run_id = run["run_id"]
-    earlier = committed(reader, run_id)
-    if earlier is not None:
-        if earlier[1] == sha256:
-            return earlier[0]
-        raise RecordConflict(
-            run_id, "evidence commit", earlier[0].version, "$ (SHA-256)", earlier[1], sha256
-        )
-    made = [offer for offer in _items(bundle, run, marks) if write.held(offer) is None]
-    rest = rest_of(bundle)
-    size = len(dumps(rest))
-    if size > MAX_BYTES:
-        kept = ", ".join(sorted(rest))
-        reason = f"{kept} together are {size} bytes, over the limit of {MAX_BYTES}"
-        raise InvalidRecord("evidence commit", "$", reason)
-    fields = {"run": run, "rest": rest, "sha256": sha256}
-    committing = facts.fact(run_stream(run_id), RunCommitted.NAME, fields)
-    change = offers.marked(committing, marks.get(("run", 0), ()))
-    return write.write_offers([*opening, *made, *facts.noted(change, run["session_id"])])[-1]
 
 
 def redact_bundle(bundle: dict[str, Any], redactor: Redactor) -> tuple[dict[str, Any], str, Marks]:
@@ -154,14 +84,13 @@ def redact_bundle(bundle: dict[str, Any], redactor: Redactor) -> tuple[dict[str,
     for key, (kind, schema) in _KINDS.items():
         items = []
         for at, item in enumerate(items_at(bundle, key)):
-            enveloped = bool(schema) and unwrap(item, schema)[0] is not item
-            left, paths = redactor.redact(item, kind, ("payload",) if enveloped else ())
+            left, paths = _redacted_item(redactor, item, kind, schema)
             items.append(left)
             marks[key, at] = paths
         if key in bundle:
             one = items[0] if items else bundle[key]
             own[key] = items if isinstance(bundle[key], list) else one
-    rest, paths = redactor.redact(rest_of(bundle), "run_evidence")
+    rest, paths = redact_rest(rest_of(bundle), redactor)
     marks["run", 0] = sorted([*("$.run" + path[1:] for path in marks["run", 0]), *paths])
     with redactor.blamed("run_evidence"):
         value, sha256 = read_bundle({**offers.as_object(rest, "evidence commit"), **own})
@@ -170,6 +99,39 @@ def redact_bundle(bundle: dict[str, Any], redactor: Redactor) -> tuple[dict[str,
         if was != now:
             raise RedactionFailed("run", f"$.{key}", "an id of the run must stay as it is")
     return value, sha256, marks
+
+
+def redact_rest(rest: dict[str, Any], redactor: Redactor) -> tuple[JSON, list[str]]:
+    """Show the hook what the event of the commit keeps besides the run record.
+
+    The records in the update of another run are shown as what they are before that.
+
+    Returns:
+        What is left, and the paths at which it was redacted.
+    """
+    told: list[str] = []
+    updates = []
+    for at, update in enumerate(rest.get("related_run_updates") or ()):
+        left = dict(update)
+        for key in ("approvals", "deferred_tools"):
+            if not isinstance(left.get(key), list):
+                continue
+            pairs = [_redacted_item(redactor, item, *_KINDS[key]) for item in left[key]]
+            left[key] = [item for item, _ in pairs]
+            for place, (_, paths) in enumerate(pairs):
+                here = f"$.related_run_updates[{at}].{key}[{place}]"
+                told += [here + path[1:] for path in paths if path not in redactor.known]
+        updates.append(left)
+    shown = {**rest, "related_run_updates": updates} if updates else rest
+    value, paths = redactor.redact(shown, "run_evidence")
+    return value, sorted({*told, *paths})
+
+
+def _redacted_item(
+    redactor: Redactor, item: dict[str, Any], kind: str, schema: str
+) -> tuple[JSON, list[str]]:
+    enveloped = bool(schema) and type(item) is dict and unwrap(item, schema)[0] is not item
+    return redactor.redact(item, kind, ("payload",) if enveloped else ())
 
 
 def rest_of(bundle: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +145,7 @@ def items_at(bundle: dict[str, Any], key: str) -> list[Any]:
     return given if isinstance(given, list) else [given] if given else []
 
 
-def _items(bundle: dict[str, Any], run: dict[str, Any], marks: Marks) -> list[Offer]:
+def items_of(bundle: dict[str, Any], run: dict[str, Any], marks: Marks) -> list[Offer]:
     """Offer a bundle's items; an error names the place in the bundle."""
     ours = RunOffers(run["run_id"], run["session_id"], run["conversation_id"])
     makers: dict[str, Callable[[Source], Offer]] = {

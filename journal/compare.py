@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from journal.json_door import JSON, canonical, equal
 from journal.json_text import member
+from journal.records.stream_cursor import nested
 
 _RUNTIME_ONLY = "starweaver_tool_return_content_parts"
 """A key of a tool return's private_metadata that hosts show live and drop on commit."""
@@ -56,7 +57,11 @@ def _with_private(record: JSON, private: JSON) -> JSON:
 
 def same_cursor(held: JSON, offered: JSON) -> bool:
     """Tell whether two saved cursors agree; the same place may be saved again later."""
-    return equal(*({k: v for k, v in one.items() if k != "created_at"} for one in (held, offered)))
+    left, right = (
+        {key: item for key, item in nested(one).items() if key != "created_at"}
+        for one in (held, offered)
+    )
+    return equal(left, right)
 
 
 def opening_difference(held: JSON, offered: JSON) -> tuple[str, str, str] | None:

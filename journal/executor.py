@@ -10,6 +10,7 @@ from journal.aio import AsyncRun
 from journal.errors import AgentExecutorError, JournalError
 from journal.json_door import JSON
 from journal.records import AgentCheckpoint
+from journal.records.vocabulary import TERMINAL
 from journal.run import Run
 
 
@@ -46,15 +47,26 @@ Policy: TypeAlias = AgentExecutor | Callable[[AgentCheckpoint], Decision | Await
 
 
 class JournalExecutor:
-    """Makes each checkpoint durable first, then asks a policy.
+    """Makes each checkpoint durable first, then asks whether the run goes on.
 
-    A `Suspend` is an event of the run (`run.suspended`) before the host hears of it.
+    An operator's request to suspend is looked for first, then the policy is asked (several are
+    composed with `journal.policies.first_of`). A `Suspend` is an event of the run
+    (`run.suspended`) before the host hears of it. A run that has ended at the checkpoint has
+    nothing left to suspend: the policy sees it, and the answer is `Continue`.
     """
 
-    def __init__(self, run: Run | AsyncRun, policy: Policy | None = None) -> None:
-        """Record the checkpoints of `run`; without a policy the run always goes on."""
+    def __init__(
+        self, run: Run | AsyncRun, policy: Policy | None = None, *, on_request: bool = True
+    ) -> None:
+        """Record the checkpoints of `run`.
+
+        Args:
+            policy: without one the run goes on until an operator asks it to stop.
+            on_request: False to leave out what operators asked for.
+        """
         self._run = run
         self._policy = policy
+        self._on_request = on_request
 
     async def checkpoint(self, checkpoint: AgentCheckpoint | dict[str, JSON] | bytes) -> Decision:
         """Persist, then decide.
@@ -71,7 +83,9 @@ class JournalExecutor:
             await _settled(self._run.checkpoint(taken))
         except JournalError as error:
             raise AgentExecutorError(f"the checkpoint was not recorded: {error}") from error
-        decision = await self._decide(taken)
+        decision = await self._requested() or await self._decide(taken)
+        if taken.state.status in TERMINAL:
+            return Continue()
         if isinstance(decision, Suspend):
             try:
                 await _settled(
@@ -81,25 +95,43 @@ class JournalExecutor:
                 raise AgentExecutorError(f"the suspension was not recorded: {error}") from error
         return decision
 
+    async def _requested(self) -> Suspend | None:
+        if not self._on_request:
+            return None
+        try:
+            asked = await _settled(self._run.suspend_requested())
+        except JournalError as error:
+            raise AgentExecutorError(
+                f"nobody can tell whether the run is to stop: {error}"
+            ) from error
+        return None if asked is None else Suspend(asked.message)
+
     async def _decide(self, checkpoint: AgentCheckpoint) -> Decision:
         if self._policy is None:
             return Continue()
         try:
-            if isinstance(self._policy, AgentExecutor):
-                decision = await self._policy.checkpoint(checkpoint)
-            else:
-                decision = await _settled(self._policy(checkpoint))
+            return await ask(self._policy, checkpoint)
         except AgentExecutorError:
             raise
         except Exception as error:
             raise AgentExecutorError(
                 f"the policy failed at checkpoint {checkpoint.checkpoint_id!r}: {error}"
             ) from error
-        if not isinstance(decision, Continue | Suspend):
-            raise AgentExecutorError(
-                f"the policy answered {decision!r}, neither Continue nor Suspend"
-            )
-        return decision
+
+
+async def ask(policy: Policy, checkpoint: AgentCheckpoint) -> Decision:
+    """Ask a policy of either kind about a checkpoint.
+
+    Raises:
+        AgentExecutorError: it answered something else than `Continue` or `Suspend`.
+    """
+    if isinstance(policy, AgentExecutor):
+        decision = await policy.checkpoint(checkpoint)
+    else:
+        decision = await _settled(policy(checkpoint))
+    if not isinstance(decision, Continue | Suspend):
+        raise AgentExecutorError(f"the policy answered {decision!r}, neither Continue nor Suspend")
+    return decision
 
 
 async def _settled(answer: Any) -> Any:

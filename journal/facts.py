@@ -50,11 +50,9 @@ FACTS: dict[str, Callable[[EventData], str | None]] = {
     PublicationAcknowledged.NAME: lambda fact: f"publication.acknowledged:{fact['target']}",
     ResumeAllowed.NAME: lambda _: None,
     RunCommitted.NAME: lambda _: "committed",
-    ResumeClaimed.NAME: lambda fact: (
-        f"resume.claimed:{fact['claim'].get('claim_id')}:{fact['claim'].get('state')}"
-    ),
-    ResumeStarted.NAME: lambda fact: f"resume.started:{fact['claim_id']}",
-    ResumeReleased.NAME: lambda fact: f"resume.released:{fact['claim_id']}",
+    ResumeClaimed.NAME: lambda _: None,
+    ResumeStarted.NAME: lambda _: None,
+    ResumeReleased.NAME: lambda _: None,
     SessionRunAdded.NAME: lambda _: None,
     SessionRunChanged.NAME: lambda _: None,
     SessionStatusChanged.NAME: lambda _: None,
@@ -63,22 +61,43 @@ FACTS: dict[str, Callable[[EventData], str | None]] = {
 """Events that no host record stands for, and the identity of each.
 
 A session's note of a run is there exactly when the run's event is, with which it is written.
+A claim that was given back can be made again, and is another event then.
+"""
+
+CHECKPOINT_DIAGNOSTICS: Mapping[str, Mapping[str, str]] = {
+    "failed": {"code": "checkpoint_run_failed", "message": "run failed while checkpointing"},
+    "cancelled": {
+        "code": "checkpoint_run_cancelled",
+        "message": "run was cancelled while checkpointing",
+    },
+}
+"""By status, what is said of a run that begins with a checkpoint of this status."""
+
+STATUS_DIAGNOSTICS: Mapping[str, Mapping[str, str]] = {
+    "failed": {"code": "legacy_status_update_failed", "message": "run failed"},
+    "cancelled": {"code": "legacy_status_update_cancelled", "message": "run cancelled"},
+}
+"""By status, what is said of a run that was given it without evidence.
+
+Source: the session stores of the Starweaver runtime, 0.15.
 """
 
 
-def opening(
+def opening(  # noqa: PLR0913 - all that a run may begin with
     run_id: str,
     session_id: str,
     conversation_id: str | None,
     lineage: Lineage | None = None,
     *,
     sequence_no: int | None = None,
+    status: str | None = None,
 ) -> list[Offer]:
-    """Offer the two events that open a run: in its own stream and in its session's.
+    """Offer the events that open a run: in its own stream and in its session's.
 
     Args:
         lineage: of a fork.
-        sequence_no: its number in the session, where the host chose it.
+        sequence_no: its number in the session, where it has one already.
+        status: of a run that begins otherwise than `running`.
     """
     name = RunOpened.NAME if lineage is None else RunForked.NAME
     fields: dict[str, Any] = {
@@ -89,16 +108,22 @@ def opening(
     if lineage is not None:
         fields |= lineage.fields()
     else:
-        fields["sequence_no"] = sequence_no
+        fields |= {"sequence_no": sequence_no, "status": status}
+        fields["terminal_error"] = CHECKPOINT_DIAGNOSTICS.get(status or "")
     opened = fact(run_stream(run_id), name, fields)
-    return [opened, note_of_opening(opened)]
+    return [opened, *notes_of_opening(opened)]
 
 
-def note_of_opening(opened: Offer) -> Offer:
-    """Offer the session's note of a run that is opened."""
+def notes_of_opening(opened: Offer) -> list[Offer]:
+    """Offer the session's notes of a run that is opened: that it is there, and its status."""
     value = opened.value
-    note = {"run_id": value["run_id"], "sequence_no": value.get("sequence_no")}
-    return fact(session_stream(value["session_id"]), SessionRunAdded.NAME, note)
+    stream, run_id = session_stream(value["session_id"]), value["run_id"]
+    note = {"run_id": run_id, "sequence_no": value.get("sequence_no")}
+    notes = [fact(stream, SessionRunAdded.NAME, note)]
+    if "status" in value:
+        changed = {"run_id": run_id, "status": value["status"]}
+        notes.append(fact(stream, SessionRunChanged.NAME, changed))
+    return notes
 
 
 def noted(change: Offer, session_id: str) -> list[Offer]:

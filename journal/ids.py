@@ -2,6 +2,8 @@
 
 from typing import NewType
 
+from journal.errors import InvalidRecord, brief
+
 RunId = NewType("RunId", str)
 """Opaque, non-empty id of a run; unique in a journal."""
 
@@ -31,10 +33,26 @@ SESSION_PREFIX = "session:"
 
 
 def run_stream(run_id: str) -> StreamId:
-    """Name the stream that holds one run's events."""
+    """Name the stream that holds one run's events.
+
+    Raises:
+        InvalidRecord: the id is no string.
+    """
+    if not isinstance(run_id, str):
+        raise _no_id("run id", run_id)
     return StreamId(RUN_PREFIX + run_id)
 
 
 def session_stream(session_id: str) -> StreamId:
-    """Name the small stream that holds a session's own events."""
+    """Name the small stream that holds a session's own events.
+
+    Raises:
+        InvalidRecord: the id is no string.
+    """
+    if not isinstance(session_id, str):
+        raise _no_id("session id", session_id)
     return StreamId(SESSION_PREFIX + session_id)
+
+
+def _no_id(what: str, value: object) -> InvalidRecord:
+    return InvalidRecord(what, "$", f"expected a non-empty string, found {brief(value)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +13,8 @@ from journal.feed import Feed, RunFeed
 from journal.leases import LEASE_SECONDS, Leases
 from journal.lineage import Forkable
 from journal.metrics import Meter, Metrics
-from journal.offers import Offer
+from journal.numbers import Numbers
+from journal.offers import Offer, Source
 from journal.openings import Openings
 from journal.progress import Progress, unseen
 from journal.reader import Reader
@@ -50,6 +52,7 @@ class Journal(RecordVerbs):
         self.reader = Reader(store)
         """The read side: events and documents, for projections and audits."""
         self._openings = Openings(self.reader)
+        self._numbers = Numbers(self.reader)
         self.views = Views(
             lambda revision, in_memory: open_views(store, revision, in_memory=in_memory)
         )
@@ -98,6 +101,7 @@ class Journal(RecordVerbs):
         session_id: str | None = None,
         conversation_id: str | None = None,
         takeover: bool = False,
+        checkpoint: Source | None = None,
     ) -> Run:
         """Open a new run for writing, or continue one.
 
@@ -110,6 +114,7 @@ class Journal(RecordVerbs):
             conversation_id: the conversation it belongs to, when known.
             takeover: take the run also from an owner that is alive, whose writes are refused
                 from then on.
+            checkpoint: recorded at once; a new run begins with it in the same transaction.
 
         Raises:
             RunIsLeased: another owner is writing the run.
@@ -121,6 +126,7 @@ class Journal(RecordVerbs):
             conversation_id,
             lambda: self._openings.offer(run_id, session_id, conversation_id),
             takeover=takeover,
+            checkpoint=checkpoint,
         )
 
     def fork(
@@ -130,6 +136,7 @@ class Journal(RecordVerbs):
         *,
         session_id: str | None = None,
         conversation_id: str | None = None,
+        checkpoint: Source | None = None,
     ) -> Run:
         """Open a new run that begins with another one's events up to a point.
 
@@ -141,6 +148,7 @@ class Journal(RecordVerbs):
             as_run: the fork's id, unique in this journal.
             session_id: the session it belongs to; that of the run by default.
             conversation_id: the conversation it belongs to; that of the run by default.
+            checkpoint: its first own one, recorded in the same transaction.
 
         Raises:
             CannotFork: the run never was in the state that the point shows.
@@ -155,6 +163,7 @@ class Journal(RecordVerbs):
             as_run,
             conversation,
             lambda: self._openings.fork(lineage, as_run, session, conversation),
+            checkpoint=checkpoint,
         )
 
     def subscribe(
@@ -218,16 +227,33 @@ class Journal(RecordVerbs):
         opening: Callable[[], list[Offer]],
         *,
         takeover: bool = False,
+        checkpoint: Source | None = None,
     ) -> Run:
-        held = self._leases.take(run_id, opening, takeover=takeover)
+        made = RunOffers(run_id, "", conversation_id, self.redactor)
+        first = [] if checkpoint is None else [made.checkpoint(checkpoint)]
+
+        def begin() -> list[Offer]:
+            opened = opening()
+            return [*opened, *first] if opened else []
+
+        held = self._leases.take(run_id, begin, takeover=takeover)
         try:
             opened = self._openings.known(run_id)
         except BaseException:
             self._leases.release(held)
             raise
-        conversation = opened.get("conversation_id") or conversation_id
-        made = RunOffers(run_id, opened["session_id"], conversation, self.redactor)
-        return Run(self._writer, self._leases, held, made)
+        made = replace(
+            made,
+            session_id=opened["session_id"],
+            conversation_id=opened.get("conversation_id") or conversation_id,
+        )
+        run = Run(self.reader, self._writer, self._leases, held, made)
+        try:
+            run.write(first)
+        except BaseException:
+            run.release()
+            raise
+        return run
 
     def __enter__(self) -> Self:
         return self

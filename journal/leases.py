@@ -44,6 +44,25 @@ TOGETHER = 1000
 """Leases renewed in one transaction, so that no append waits for many."""
 
 
+def why_free(lease: Lease | None, now: int) -> str | None:
+    """Tell why nobody stands in the way who takes a lease; None while its owner may be alive.
+
+    Args:
+        lease: as the store has it; None where none was ever taken.
+        now: microseconds since the epoch.
+
+    Returns:
+        `unowned`, `released`, `expired` or `gone` (see `journal.owner.is_gone`).
+    """
+    if lease is None:
+        return "unowned"
+    if not lease.expires_at:
+        return "released"
+    if lease.expires_at + SKEW * 1e6 <= now:
+        return "expired"
+    return "gone" if is_gone(lease) else None
+
+
 class Held:
     """A lease that this journal holds, shared by every handle on the run."""
 
@@ -235,18 +254,14 @@ class Leases:
     def _why_free(self, run_id: str, found: Lease | None, *, takeover: bool) -> str:
         if found is None:
             return "unowned"
-        if not found.expires_at:
-            return "released"
-        if found.owner == self._owner.id and found.stream not in self._held:
+        if found.expires_at and found.owner == self._owner.id and found.stream not in self._held:
             return "released"  # giving it back, or learning that it was taken, went wrong
-        left = found.expires_at / 1e6 + SKEW - self._clock() / 1e6
-        if left <= 0:
-            return "expired"
-        if is_gone(found):
-            return "gone"
-        if not takeover:
-            raise RunIsLeased(run_id, named(found), found.generation, max(0.0, left - SKEW))
-        return "takeover"
+        now = self._clock()
+        why = why_free(found, now)
+        if why is None and not takeover:
+            left = max(0.0, (found.expires_at - now) / 1e6)
+            raise RunIsLeased(run_id, named(found), found.generation, left)
+        return why or "takeover"
 
     @staticmethod
     def _taken(lease: Lease, why: str) -> Offer:

@@ -13,8 +13,9 @@ from journal.offers import Offer
 from journal.receipt import Receipt
 from journal.stores.interface import NO_FENCES, Lease, NewEvent
 
-Decide: TypeAlias = Callable[[], Sequence[Offer]]
-"""Looks at what is recorded and says what to record now; empty for nothing."""
+Decide: TypeAlias = Callable[[], Sequence[Offer] | Receipt]
+"""Looks at what is recorded and says what to record now: offers, none for nothing, or the
+receipt of what is recorded already."""
 
 
 class Write:
@@ -40,6 +41,7 @@ class Write:
         "queued_at",
         "receipts",
         "repeats",
+        "same",
         "settled",
         "size",
         "streams",
@@ -88,6 +90,8 @@ class Write:
         """By place in `offers`, what is known so far."""
         self.repeats: dict[int, int] = {}
         """Places that hold the same as an earlier place."""
+        self.same: Receipt | None = None
+        """What `decide` said is recorded already, in place of any offers."""
         self.planned: list[tuple[int, NewEvent]] = []
         """The events of the transaction under way, with their places."""
         self.error: BaseException | None = None
@@ -126,6 +130,8 @@ class Write:
         """
         if self.error is not None:
             raise self.error
+        if self.same is not None:
+            return [self.same]
         return [self.receipts[at] for at in range(len(self.offers))]
 
     def redecide(self) -> None:
@@ -136,7 +142,9 @@ class Write:
         """
         if self.decide is None:
             return
-        self.offers = self.decide()
+        decided = self.decide()
+        self.same = decided if isinstance(decided, Receipt) else None
+        self.offers = () if isinstance(decided, Receipt) else decided
         self.receipts, self.repeats = {}, {}
 
     @property

@@ -20,10 +20,14 @@ from journal.ids import (
     session_stream,
 )
 from journal.json_door import JSON
-from journal.stores.interface import Store
+from journal.stores.interface import Identity, Lease, Store
 
 PAGE = 1000
 """Events read at a time; nothing is held open between two pages."""
+
+
+FEW = 50
+"""Events read at a time where the first few mostly answer."""
 
 
 class Reader:
@@ -96,11 +100,25 @@ class Reader:
 
     def checkpoint_event(self, run_id: str, checkpoint_id: str) -> RecordedEvent | None:
         """Find the event of a run's checkpoint by its id."""
-        stored = self._store.find(run_stream(run_id), f"checkpoint:{checkpoint_id}")
+        return self.find(run_id, f"checkpoint:{checkpoint_id}")
+
+    def find(self, run_id: str, identity: Identity) -> RecordedEvent | None:
+        """Find a run's event by its identity (see `journal.offers`)."""
+        stored = self._store.find(run_stream(run_id), identity)
         return None if stored is None else decode(stored)
 
-    def session_events(self, session_id: str) -> Iterator[RecordedEvent]:
+    def session_events(
+        self,
+        session_id: str,
+        *,
+        after: Version = Version(0),
+        names: Collection[str] | None = None,
+    ) -> Iterator[RecordedEvent]:
         """Yield the events of a session's own stream in version order.
+
+        Args:
+            after: exclusive lower bound; 0 reads from the start.
+            names: only events of these stored names.
 
         Raises:
             SessionNotFound: no event of this session was ever recorded.
@@ -109,7 +127,7 @@ class Reader:
         head = self._store.head(stream)
         if not head:
             raise SessionNotFound(session_id)
-        for event, _ in self._stream(stream, after=Version(0), upto=head, names=None):
+        for event, _ in self._stream(stream, after=after, upto=head, names=names):
             yield event
 
     def _stream(
@@ -144,6 +162,18 @@ class Reader:
     ) -> RecordedEvent | None:
         page = self._store.read_stream(stream, names=names, newest_first=newest_first, limit=1)
         return decode(page[0]) if page else None
+
+    def newest_run_events(self, run_id: str, names: Collection[str]) -> Iterator[RecordedEvent]:
+        """Yield a run's events of these stored names, the newest first; for a look at a few."""
+        upto: Version | None = None
+        while page := self._store.read_stream(
+            run_stream(run_id), upto=upto, names=names, newest_first=True, limit=FEW
+        ):
+            for stored in page:
+                yield decode(stored)
+            upto = Version(page[-1].version - 1)
+            if not upto:
+                return
 
     def last_session_event(self, session_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the last event, by version, of these names in a session's own stream.
@@ -185,6 +215,10 @@ class Reader:
         """Tell whether any event of this run was recorded."""
         return self._store.head(run_stream(run_id)) > 0
 
+    def has_session(self, session_id: str) -> bool:
+        """Tell whether any event of this session was recorded."""
+        return self._store.head(session_stream(session_id)) > 0
+
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count the events of a stream that have one of these stored names."""
         return self._store.count(stream, names)
@@ -192,6 +226,13 @@ class Reader:
     def head(self, run_id: str) -> Version:
         """Tell the version of the run's last event; 0 for an unknown run."""
         return self._store.head(run_stream(run_id))
+
+    def lease(self, run_id: str) -> Lease | None:
+        """Give the run's lease, also a released one; None where none was ever taken.
+
+        `journal.leases.why_free` tells whether its owner may still be writing.
+        """
+        return self._store.lease(run_stream(run_id))
 
     def run_ids(self) -> Iterator[RunId]:
         """Yield the ids of all runs, newest first (by their first event)."""

@@ -6,17 +6,20 @@ the host does to its objects afterwards does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from journal import facts, offers
-from journal.errors import InvalidJSON, InvalidRecord, RedactionFailed, RunConflict
-from journal.events import RunResumed, RunStatusChanged, RunSuspended
+from journal.errors import InvalidJSON, InvalidRecord, RedactionFailed, RunConflict, brief
+from journal.events import RunResumed, RunStatusChanged, RunSuspended, RunSuspendRequested
 from journal.ids import run_stream
 from journal.json_door import JSON
 from journal.last_document import LastDocuments
 from journal.offers import Offer, Source
 from journal.redact import Redactor
+
+_REASONED = (RunSuspended.NAME, RunSuspendRequested.NAME)
+"""Facts that must say why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class RunOffers:
 
     def records(self, sources: Iterable[Source]) -> list[Offer]:
         """Offer stream records; an error names the place of the bad one in its path."""
+        if isinstance(sources, Mapping | str | bytes) or not isinstance(sources, Iterable):
+            raise InvalidRecord("stream records", "$", f"expected a list, found {brief(sources)}")
         made = []
         for at, source in enumerate(sources):
             try:
@@ -59,9 +64,15 @@ class RunOffers:
             self.session_id, self.run_id, state, memory=self.memory, redactor=self.redactor
         )
 
-    def environment(self, state: Source) -> Offer:
+    def environment(self, state: Source, stream_cursor: int | None = None) -> Offer:
         """Offer an exported environment state."""
-        return offers.environment(self.session_id, self.run_id, state, redactor=self.redactor)
+        return offers.environment(
+            self.session_id,
+            self.run_id,
+            state,
+            stream_cursor=stream_cursor,
+            redactor=self.redactor,
+        )
 
     def approval(self, record: Source) -> Offer:
         """Offer an approval of this run."""
@@ -75,28 +86,53 @@ class RunOffers:
         """Offer a saved stream cursor."""
         return offers.stream_cursor(self.run_id, cursor, self.redactor)
 
-    def status(self, status: str, reason: str | None) -> Offer:
-        """Offer that somebody set the run's status."""
-        fields = {"status": status, "reason": reason}
-        return self._fact(RunStatusChanged.NAME, fields)
+    def status(
+        self,
+        status: str,
+        reason: str | None,
+        output_preview: str | None = None,
+        *,
+        generation: int | None = None,
+    ) -> Offer:
+        """Offer that somebody set the run's status, without the evidence of it.
+
+        A run that failed or was cancelled gets a general diagnostic, and no preview.
+
+        Args:
+            generation: of the lease of the host that says it; None for anybody else. It is
+                recorded of a run that waits: that its host stopped tells that no tool runs.
+        """
+        diagnostic = facts.STATUS_DIAGNOSTICS.get(offers.check_status(status))
+        fields = {
+            "status": status,
+            "reason": reason,
+            "output_preview": output_preview if diagnostic is None else None,
+            "terminal_error": diagnostic,
+            "generation": generation if status == "waiting" else None,
+        }
+        return self.said(RunStatusChanged.NAME, fields)
 
     def suspended(self, reason: str, checkpoint_id: str | None) -> Offer:
         """Offer that the run stops at a boundary and waits."""
         fields = {"reason": reason, "checkpoint_id": checkpoint_id}
-        return self._fact(RunSuspended.NAME, fields)
+        return self.said(RunSuspended.NAME, fields)
 
-    def resumed(self) -> Offer:
-        """Offer that a suspended run goes on."""
-        return facts.fact(run_stream(self.run_id), RunResumed.NAME, {})
+    def resumed(self, fields: Mapping[str, JSON]) -> Offer:
+        """Offer that a suspended or crashed run goes on.
 
-    def _fact(self, name: str, fields: JSON) -> Offer:
+        Args:
+            fields: of `RunResumed`; those that are None are left out.
+        """
+        return facts.fact(run_stream(self.run_id), RunResumed.NAME, fields)
+
+    def said(self, name: str, fields: JSON) -> Offer:
         """Offer a fact that says something in words, after the hook has seen it."""
 
         def make(value: JSON) -> Offer:
             said = offers.as_object(value, "event")
-            if name == RunSuspended.NAME:
+            if name in _REASONED:
                 offers.check_id(said.get("reason"), "reason")
-            else:
+            if name == RunStatusChanged.NAME:
                 offers.check_status(said.get("status"))
             return facts.fact(run_stream(self.run_id), name, said)
 

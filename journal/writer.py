@@ -240,7 +240,9 @@ class Writer:
             write.planned = []
 
     def _done(self, write: Write) -> None:
-        if len(write.planned) < len(write.offers):
+        if write.same is not None:
+            self._meter.repeated(1)
+        elif len(write.planned) < len(write.offers):
             fill_in(write)
             self._meter.repeated(len(write.offers) - len(write.planned))
         write.settle()

@@ -93,7 +93,7 @@ def run_record(run_id="r", session_id="s", status="completed", **fields):
         "conversation_id": "c",
         "input": [{"kind": "text", "text": "hi"}],
         "status": status,
-        "sequence_no": 1,
+        "sequence_no": 0,
         "created_at": "2026-11-29T20:44:38.571306Z",
         "updated_at": "2026-11-29T20:44:38.677502Z",
         "revision": 1,

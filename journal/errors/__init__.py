@@ -6,6 +6,7 @@
     |   +-- RunIsLeased
     |   +-- DiskFull
     |   +-- CommitInterrupted
+    |   +-- SourceBusy
     +-- ReadAgain                somebody else was there first: re-read, decide again
     |   +-- Conflict
     |   |   +-- RecordConflict
@@ -25,18 +26,22 @@
     |   +-- CursorOutOfRange
     |   +-- PositionOutOfRange
     |   +-- InvalidLocation
+    |   +-- InvalidSource
     |   +-- TargetExists
     |   +-- CannotFork
     |   +-- UnknownEvent
     |   +-- NoRestoreFactory
     |   +-- PathRefused
+    |   +-- AmbiguousId
     |   +-- NotFound
     |       +-- RunNotFound
+    |       |   +-- RunNotInSession
     |       +-- SessionNotFound
     |       +-- CheckpointNotFound
     |       +-- JournalNotFound
     |       +-- EnvironmentNotFound
     |       +-- FileNotInEnvironment
+    |       +-- WaitingNotFound
     +-- Stop                     no retry and no other input helps by itself
         +-- JournalClosed
         |   +-- JournalForked
@@ -52,6 +57,8 @@
         +-- StaleWriter
         +-- NotWritten
         +-- AgentExecutorError
+        +-- Suspended
+        +-- DamagedSource
 
 Each error carries its facts as fields; the message is derived from them and says what
 failed, why, and what to do. Errors are picklable.
@@ -81,15 +88,18 @@ from journal.errors.fix_input import (
     InvalidLine,
     InvalidLocation,
     InvalidRecord,
+    InvalidSource,
     JournalNotFound,
     NotFound,
     PositionOutOfRange,
     RedactionFailed,
     RunNotFound,
+    RunNotInSession,
     SessionNotFound,
     TargetExists,
     UnknownEvent,
 )
+from journal.errors.people import AmbiguousId, WaitingNotFound
 from journal.errors.read_again import (
     BatchConflict,
     Conflict,
@@ -105,12 +115,14 @@ from journal.errors.retry import (
     DiskFull,
     JournalBusy,
     RunIsLeased,
+    SourceBusy,
 )
 from journal.errors.stop import (
     AgentExecutorError,
     BrokenBase,
     CorruptEvent,
     DamagedFile,
+    DamagedSource,
     FileMoved,
     GuardsMissing,
     JournalClosed,
@@ -121,10 +133,12 @@ from journal.errors.stop import (
     ReadOnly,
     StaleWriter,
     StorageFailed,
+    Suspended,
 )
 
 __all__ = [
     "AgentExecutorError",
+    "AmbiguousId",
     "BatchConflict",
     "BrokenBase",
     "CannotFork",
@@ -134,10 +148,11 @@ __all__ = [
     "CorruptEvent",
     "CursorOutOfRange",
     "DamagedFile",
+    "DamagedSource",
     "DiskFull",
     "EnvironmentNotFound",
-    "FileNotInEnvironment",
     "FileMoved",
+    "FileNotInEnvironment",
     "FixInput",
     "GuardsMissing",
     "IdentityTaken",
@@ -147,6 +162,7 @@ __all__ = [
     "InvalidLine",
     "InvalidLocation",
     "InvalidRecord",
+    "InvalidSource",
     "JournalBusy",
     "JournalClosed",
     "JournalError",
@@ -168,13 +184,17 @@ __all__ = [
     "RunConflict",
     "RunIsLeased",
     "RunNotFound",
+    "RunNotInSession",
     "SessionNotFound",
+    "SourceBusy",
     "StaleWriter",
     "StateConflict",
     "Stop",
     "StorageFailed",
+    "Suspended",
     "TargetExists",
     "UnknownEvent",
     "VersionConflict",
+    "WaitingNotFound",
     "brief",
 ]

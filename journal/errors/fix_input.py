@@ -156,6 +156,19 @@ class TargetExists(FixInput):
 
 
 @dataclass(eq=False)
+class InvalidSource(FixInput):
+    """What was named to be imported is no database that can be imported."""
+
+    source: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return f"cannot import {self.source}: {self.reason}"
+
+
+@dataclass(eq=False)
 class UnknownEvent(FixInput):
     """An event name that this version of the journal does not know."""
 
@@ -186,6 +199,21 @@ class RunNotFound(NotFound):
     def message(self) -> str:
         """One line: what failed, why, what to do."""
         return f"no run {self.run_id!r} in this journal; `runjournal runs` lists them"
+
+
+@dataclass(eq=False)
+class RunNotInSession(RunNotFound):
+    """The session has no run of this id."""
+
+    session_id: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"session {self.session_id!r} has no run {self.run_id!r}; "
+            f"`runjournal runs --session {self.session_id}` lists its runs"
+        )
 
 
 @dataclass(eq=False)

@@ -73,3 +73,19 @@ class CommitInterrupted(RetryUnchanged):
             f"a commit to {self.location} was broken off ({self.reason}); what was asked for is "
             "written or not, asking again tells"
         )
+
+
+@dataclass(eq=False)
+class SourceBusy(RetryUnchanged):
+    """A database to be imported was locked, or changed, while it was read."""
+
+    source: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"cannot read {self.source} on: {self.reason}; what was imported stays, import it "
+            "again to go on"
+        )

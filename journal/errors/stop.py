@@ -228,3 +228,36 @@ class AgentExecutorError(Stop):
     def message(self) -> str:
         """One line: what failed, why, what to do."""
         return f"the executor failed, stop the run at this checkpoint: {self.reason}"
+
+
+@dataclass(eq=False)
+class Suspended(Stop):
+    """A run that was being recorded stopped at a boundary, as somebody wanted, and waits."""
+
+    run_id: str
+    checkpoint_id: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"run {self.run_id!r} was suspended at checkpoint {self.checkpoint_id!r} "
+            f"({self.reason}); it waits until it is resumed"
+        )
+
+
+@dataclass(eq=False)
+class DamagedSource(Stop):
+    """A database to be imported is damaged."""
+
+    source: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """One line: what failed, why, what to do."""
+        return (
+            f"{self.source} is damaged ({self.reason}); what was imported before stays: recover it "
+            "with `sqlite3 FILE .recover`, or import a backup of it"
+        )

@@ -17,7 +17,12 @@ class RunOpened(Event):
     session_id: str
     conversation_id: str | None = None
     sequence_no: Annotated[int, Field(ge=1)] | None = None
-    """Its number among the runs of its session, where the host chose it; else the next one."""
+    """Its number among the runs of its session, where it was given one by then; else the
+    next one."""
+    status: str | None = None
+    """What its record says from the start; absent for `running`."""
+    terminal_error: dict[str, Any] | None = None
+    """Why it had failed or was cancelled by then: code and message."""
 
 
 class RunForked(Event):
@@ -75,6 +80,9 @@ class EnvironmentExported(Document):
     """The host exported its environment state."""
 
     NAME: ClassVar[str] = "environment.exported.v1"
+    stream_cursor: int | None = None
+    """The last stream record before the export, where the host told: its anchor in the logical
+    order."""
 
 
 class RunStatusChanged(Event):
@@ -90,6 +98,8 @@ class RunStatusChanged(Event):
     """The run that went on with this one, and whose evidence changed the status."""
     claim_id: str | None = None
     """The resume claim that this used up."""
+    generation: int | None = None
+    """Of the lease under which the run's own host said that it waits; else absent."""
 
 
 class RunSuspended(Event):
@@ -108,8 +118,14 @@ class RunResumed(Event):
     """Counts the attempts at the run; the first one, which nothing resumed, is 1."""
     generation: int | None = None
     """Of the lease it goes on under."""
+    crashed: bool | None = None
+    """Whether nobody had said that the run waits: the attempt before ended in the middle."""
+    unknown: list[str] | None = None
+    """Ids of the tool calls that may have run before, and of which no return is known."""
     rerun: list[str] | None = None
-    """Ids of the tool calls that may have run before and were accepted to run again."""
+    """Those of them that were accepted to run again."""
+    decisions: list[str] | None = None
+    """Ids of the approvals and deferred tool calls whose decisions it goes on with."""
     trusted_imported: bool | None = None
     """Whether decisions that another journal recorded were accepted."""
 
@@ -139,6 +155,9 @@ class RunSaved(Event):
 
     NAME: ClassVar[str] = "run.saved.v1"
     run: dict[str, Any]
+    revision: int | None = None
+    """The run's revision with it, where another store had counted it; else it follows from what
+    was recorded (see `projections.records`)."""
 
 
 class RunCommitted(Event):

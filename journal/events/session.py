@@ -17,6 +17,9 @@ class SessionSaved(Document):
     """
 
     NAME: ClassVar[str] = "session.saved.v1"
+    revision: int | None = None
+    """The session's revision with it, where another store had counted it; else it follows from
+    what was recorded (see `projections.session_records`)."""
 
 
 class SessionRunAdded(Event):
@@ -25,7 +28,8 @@ class SessionRunAdded(Event):
     NAME: ClassVar[str] = "session.run_added.v1"
     run_id: str
     sequence_no: Annotated[int, Field(ge=1)] | None = None
-    """The run's number, where the host chose it; else one above the highest so far."""
+    """The run's number, where it was given one; else one above the highest so far (see
+    `journal.numbers`)."""
 
 
 class SessionRunChanged(Event):

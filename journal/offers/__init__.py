@@ -28,9 +28,12 @@ from journal.offers.reading import (
 from journal.offers.records import (
     STATUS_FACTS,
     approval,
+    approval_identity,
     deferred_tool,
+    deferred_tool_identity,
     record,
     run,
+    session_environment,
     stream_cursor,
 )
 
@@ -42,6 +45,7 @@ __all__ = [
     "Offer",
     "Source",
     "approval",
+    "approval_identity",
     "as_object",
     "check_id",
     "check_session_status",
@@ -50,6 +54,7 @@ __all__ = [
     "checkpoint",
     "context",
     "deferred_tool",
+    "deferred_tool_identity",
     "environment",
     "imported",
     "large_values",
@@ -60,5 +65,6 @@ __all__ = [
     "redacted",
     "run",
     "session",
+    "session_environment",
     "stream_cursor",
 ]

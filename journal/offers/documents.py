@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from journal.errors import InvalidRecord
-from journal.events import CheckpointTaken, ContextExported, EnvironmentExported, SessionSaved
+from journal.errors import InvalidRecord, brief
+from journal.events import (
+    CheckpointTaken,
+    ContextExported,
+    EnvironmentExported,
+    EnvironmentReferenced,
+    SessionRunAdded,
+    SessionRunChanged,
+    SessionSaved,
+    SessionStatusChanged,
+)
 from journal.ids import StreamId, run_stream, session_stream
 from journal.json_door import JSON, dumps
+from journal.json_text import MAX_INT
 from journal.last_document import LastDocument, LastDocuments
-from journal.offers.offer import ENVIRONMENT_CHAIN, STATE_CHAIN, Offer, redacted
-from journal.offers.reading import Source, as_object, plain, read
+from journal.offers.offer import ENVIRONMENT_CHAIN, NO_FIELDS, STATE_CHAIN, Offer, redacted
+from journal.offers.reading import Source, as_object, check_revision, plain, read
 from journal.records import (
     CHECKPOINT,
     ENVIRONMENT_STATE,
@@ -133,14 +143,25 @@ def _context(
         chain=STATE_CHAIN,
         size=document.size,
         fields={"messages": None if history is None else len(history)},
-        last_of=(ContextExported.NAME,),
+        last_of=_last_of(ContextExported.NAME, run_id=run_id),
     )
 
 
 def environment(
-    session_id: str, run_id: str | None, source: Source, *, redactor: Redactor | None = None
+    session_id: str,
+    run_id: str | None,
+    source: Source,
+    *,
+    stream_cursor: int | None = None,
+    redactor: Redactor | None = None,
 ) -> Offer:
-    """Offer an exported environment state, kept as it was handed in, enveloped or bare."""
+    """Offer an exported environment state, kept as it was handed in, enveloped or bare.
+
+    Args:
+        stream_cursor: sequence of the last stream record before the export, where that is known.
+    """
+    if stream_cursor is not None:
+        _check_anchor(stream_cursor, run_id)
     value, raw = read(source, "environment state")
     validate_environment_state(unwrap(value, ENVIRONMENT_STATE)[0])
     made = Offer(
@@ -148,20 +169,40 @@ def environment(
         EnvironmentExported.NAME,
         value,
         chain=ENVIRONMENT_CHAIN,
+        fields=NO_FIELDS if stream_cursor is None else {"stream_cursor": stream_cursor},
         size=len(raw),
-        last_of=(EnvironmentExported.NAME,),
+        last_of=_last_of(EnvironmentExported.NAME, EnvironmentReferenced.NAME, run_id=run_id),
     )
     return redacted(
         redactor,
         "environment_state",
         made,
-        lambda value: environment(session_id, run_id, value),
+        lambda value: environment(session_id, run_id, value, stream_cursor=stream_cursor),
         below=_below(made, ENVIRONMENT_STATE),
     )
 
 
-def session(source: Source, redactor: Redactor | None = None) -> Offer:
-    """Offer a session record."""
+_OF_SESSION = (
+    ContextExported.NAME,
+    EnvironmentExported.NAME,
+    EnvironmentReferenced.NAME,
+    SessionRunAdded.NAME,
+    SessionRunChanged.NAME,
+    SessionSaved.NAME,
+    SessionStatusChanged.NAME,
+)
+"""Names of the events that change what a session's record says."""
+
+
+def session(
+    source: Source, redactor: Redactor | None = None, *, revision: int | None = None
+) -> Offer:
+    """Offer a session record.
+
+    Args:
+        revision: the session's with it, where another store counted that.
+    """
+    check_revision(revision, "session")
     document = _document(source, "session", None)
     value, _ = unwrap(document.value, SESSION_RECORD)
     validate_session(value)
@@ -170,10 +211,11 @@ def session(source: Source, redactor: Redactor | None = None) -> Offer:
         SessionSaved.NAME,
         value,
         chain=STATE_CHAIN,
+        fields=NO_FIELDS if revision is None else {"revision": revision},
         size=document.size if value is document.value else len(dumps(value)),
-        last_of=(SessionSaved.NAME,),
+        last_of=_OF_SESSION,
     )
-    return redacted(redactor, "session", made, session)
+    return redacted(redactor, "session", made, lambda value: session(value, revision=revision))
 
 
 def _document(source: Source, what: str, memory: LastDocuments | None) -> LastDocument:
@@ -212,9 +254,28 @@ def _check_state(
     validate(value)
 
 
+def _check_anchor(stream_cursor: JSON, run_id: str | None) -> None:
+    what, path = "exported environment state", "$.stream_cursor"
+    if type(stream_cursor) is not int or not 0 <= stream_cursor <= MAX_INT:
+        reason = f"an integer from 0 to 2^64-1 is needed, found {brief(stream_cursor)}"
+        raise InvalidRecord(what, path, reason)
+    if run_id is None:
+        raise InvalidRecord(what, path, "that of a session has no place in a run's stream")
+
+
 def _below(offer: Offer, schema: str) -> tuple[str, ...]:
     payload, _ = unwrap(offer.value, schema)
     return () if payload is offer.value else ("payload",)
+
+
+def _last_of(*names: str, run_id: str | None) -> tuple[str, ...]:
+    """Name the events after which a state that was exported before is exported anew.
+
+    A session's state is also set by its records, and by the evidence of its runs.
+    """
+    if run_id is not None:
+        return names
+    return (*names, SessionSaved.NAME, SessionRunChanged.NAME)
 
 
 def _owned(session_id: str, run_id: str | None) -> StreamId:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from journal.errors import InvalidRecord
+from journal.errors import InvalidRecord, brief
 from journal.json_door import JSON, MAX_BYTES, accept, dumps
+from journal.json_text import MAX_INT
 from journal.records import PublicationTarget, Record, RunStatus, SessionStatus, unwrap
 
 Source = Record | Mapping[str, Any] | bytes
@@ -76,6 +77,17 @@ def check_id(value: object, what: str) -> str:
         raise InvalidRecord(what, "$", f"expected a non-empty string, found {value!r}")
     accept(value)
     return value
+
+
+def check_revision(value: object, what: str) -> None:
+    """Check a revision at the door; None stands for none.
+
+    Raises:
+        InvalidRecord: it is neither.
+    """
+    if value is not None and (type(value) is not int or not 0 <= value <= MAX_INT):
+        reason = f"an integer from 0 to 2^64-1 is needed, found {brief(value)}"
+        raise InvalidRecord(what, "$.revision", reason)
 
 
 def check_status(status: object) -> str:

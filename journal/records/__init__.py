@@ -29,7 +29,11 @@ from journal.records.environment import (
     EnvironmentState,
     EnvironmentStateRef,
 )
-from journal.records.evidence_commit import PublicationTargets, RunEvidenceCommit
+from journal.records.evidence_commit import (
+    PublicationTargets,
+    RelatedRunUpdate,
+    RunEvidenceCommit,
+)
 from journal.records.message import (
     ModelMessage,
     ModelResponse,
@@ -173,6 +177,7 @@ __all__ = [
     "PublicationTarget",
     "PublicationTargets",
     "Record",
+    "RelatedRunUpdate",
     "RequestMessage",
     "RequestPart",
     "ResponseMessage",

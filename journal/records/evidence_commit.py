@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
 from journal.errors import InvalidEnvelope
 from journal.json_door import JSON
 from journal.records.approval import ApprovalRecord
-from journal.records.base import Record
+from journal.records.base import Record, peek
 from journal.records.checkpoint import AgentCheckpoint
-from journal.records.checks import Wrong
+from journal.records.checks import Rule, Wrong
 from journal.records.context import ResumableState
 from journal.records.deferred_tool import DeferredToolRecord
-from journal.records.envelope import unwrap
+from journal.records.envelope import RUN_RECORD, unwrap
 from journal.records.environment import EnvironmentState
-from journal.records.fields import Checked, JsonObject
-from journal.records.run import RunRecord
+from journal.records.fields import Checked, Id, JsonObject
+from journal.records.run import RunRecord, RunTerminalError
 from journal.records.stream import AgentStreamRecord
 from journal.records.stream_cursor import StreamCursorRef
+from journal.records.vocabulary import TERMINAL, RunStatus
 
 
 def _durable(record: type[Record]) -> Checked:
@@ -58,6 +59,50 @@ class PublicationTargets(Record):
     replay: bool
 
 
+def _ends(update: Any) -> None:
+    status = peek(update, "status")
+    if status not in TERMINAL:
+        needed = ", ".join(sorted(TERMINAL))
+        raise Wrong(f"a run that another went on with ends: {needed}, not {status}", "status")
+    if status == "completed" and peek(update, "terminal_error") is not None:
+        raise Wrong("a completed run must not have one", "terminal_error")
+
+
+class RelatedRunUpdate(Record):
+    """What becomes of the run that a continuation went on with."""
+
+    NOUN: ClassVar[str] = "related run update"
+    RULE: ClassVar[Rule | None] = _ends
+
+    run_id: Id
+    expected_status: RunStatus
+    """The status the run must be in."""
+    status: RunStatus
+    resume_claim_id: Id
+    """Of the started claim under which the continuation ran."""
+    output_preview: str | None = None
+    terminal_error: RunTerminalError | None = None
+    approvals: list[DurableApproval] = Field(default_factory=list)
+    """Those of the run that were decided."""
+    deferred_tools: list[DurableDeferredTool] = Field(default_factory=list)
+    """Those of the run that ended."""
+
+
+def _goes_on(commit: Any) -> None:
+    updates = peek(commit, "related_run_updates")
+    if not updates:
+        return
+    if len(updates) > 1:
+        raise Wrong("a run goes on with one other: at most one is needed", "related_run_updates")
+    run, _ = unwrap(peek(commit, "run"), RUN_RECORD)
+    source = peek(updates[0], "run_id")
+    if source == run["run_id"]:
+        raise Wrong("a run does not go on with itself", "run_id", 0, "related_run_updates")
+    if source != run.get("restore_from_run_id"):
+        reason = f"{source!r}, but the run was restored from {run.get('restore_from_run_id')!r}"
+        raise Wrong(reason, "run_id", 0, "related_run_updates")
+
+
 class RunEvidenceCommit(Record):
     """All that is durable of a run, in one bundle.
 
@@ -66,6 +111,7 @@ class RunEvidenceCommit(Record):
     """
 
     NOUN: ClassVar[str] = "run evidence commit"
+    RULE: ClassVar[Rule | None] = _goes_on
 
     run: DurableRun
     context_state: DurableContext
@@ -79,5 +125,6 @@ class RunEvidenceCommit(Record):
     replay_events: list[JsonObject]
     display_snapshot: JsonObject | None = None
     publication_targets: PublicationTargets
-    related_run_updates: list[JsonObject]
+    related_run_updates: list[RelatedRunUpdate]
+    """None, or the one of the run that this one went on with."""
     host_event_publications: list[JsonObject] = Field(default_factory=list)

@@ -30,8 +30,8 @@ def _diagnosed(run: Any) -> None:
     status, error = peek(run, "status"), peek(run, "terminal_error")
     if status == "failed" and error is None:
         raise Wrong("a failed run needs an object with code and message", "terminal_error")
-    if status == "completed" and error is not None:
-        raise Wrong("a completed run must not have one", "terminal_error")
+    if status not in ("failed", "cancelled") and error is not None:
+        raise Wrong(f"a {status} run must not have one", "terminal_error")
 
 
 class RunRecord(Record):
@@ -48,7 +48,7 @@ class RunRecord(Record):
     parent_task_id: Id | None = None
     restore_from_run_id: Id | None = None
     profile: JSON = None
-    input: JSON
+    input: JSON = None
     status: RunStatus
     output_preview: str | None = None
     structured_output: JSON = None

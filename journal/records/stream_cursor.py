@@ -45,6 +45,21 @@ def _is_flat(keys: Container[str]) -> bool:
     return "family" in keys and "position" not in keys
 
 
+def nested(cursor: JsonObject) -> JsonObject:
+    """Give a valid cursor in the form that has a position; an old flat one is turned into it."""
+    if not _is_flat(cursor):
+        return cursor
+    position = {name: cursor[key] for key, name in _FLAT.items() if key in cursor}
+    rest = {key: item for key, item in cursor.items() if key not in _FLAT}
+    return {"position": position, **rest}
+
+
+def position_of(cursor: JsonObject) -> JsonObject:
+    """Give the family, scope and sequence of a valid cursor, in either form."""
+    position: JsonObject = nested(cursor)["position"]
+    return position
+
+
 class StreamCursorRef(Record):
     """A saved position. The old flat form is read too, and given back flat."""
 
@@ -68,11 +83,7 @@ class StreamCursorRef(Record):
     @model_validator(mode="before")
     @classmethod
     def _from_flat(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or not _is_flat(value):
-            return value
-        position = {name: value[key] for key, name in _FLAT.items() if key in value}
-        rest = {key: item for key, item in value.items() if key not in _FLAT}
-        return {"position": position, **rest}
+        return nested(value) if isinstance(value, dict) else value
 
     def to_json(self) -> JsonObject:
         """Give the reference as a JSON object, in the form it was read in."""
