@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from journal import offers
+from journal.commit import redact_rest
 from journal.errors import InvalidRecord, brief
 from journal.events import (
     OPENINGS,
@@ -15,12 +16,14 @@ from journal.events import (
     EnvironmentReferenced,
     EventData,
     PublicationAcknowledged,
+    ResumeAllowed,
     ResumeClaimed,
     RunCommitted,
     RunForked,
     RunLeaseTaken,
     RunStatusChanged,
     RunSuspended,
+    RunSuspendRequested,
     SessionStatusChanged,
 )
 from journal.facts import FACTS, fact
@@ -43,7 +46,10 @@ _SESSIONS = (EnvironmentReferenced.NAME, SessionStatusChanged.NAME)
 _HOSTS_PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ResumeClaimed.NAME: (("resume_claim", ("claim",)),),
     RunCommitted.NAME: (("run", ("run",)), ("run_evidence", ("rest",))),
+    EnvironmentReferenced.NAME: (("environment_state", ("environment_state",)),),
+    ResumeAllowed.NAME: (("event", ()),),
     RunStatusChanged.NAME: (("event", ()),),
+    RunSuspendRequested.NAME: (("event", ()),),
     RunSuspended.NAME: (("event", ()),),
 }
 """By name, what in an event line the hook is shown: the kind, and the keys that lead there."""
@@ -56,7 +62,11 @@ def event_line(line: dict[str, Any], redactor: Redactor | None) -> Offer:
         return offer
     value, told = offer.value, list(redactor.known)
     for kind, below in _HOSTS_PARTS.get(offer.name, ()):
-        value, paths = redactor.redact(value, kind, below)
+        if kind == "run_evidence":
+            rest, paths = redact_rest(value["rest"], redactor)
+            value = {**value, "rest": rest}
+        else:
+            value, paths = redactor.redact(value, kind, below)
         # Two parts of one event are told apart as in the bundle they came in.
         inside = ".run" if below == ("run",) else ""
         told += [f"${inside}{path[1:]}" for path in paths if path not in redactor.known]
@@ -99,11 +109,7 @@ _CHECKS: dict[str, Callable[[EventData], object]] = {
 def _check_fact(name: str, data: EventData) -> str | None:
     """Check what the event's model leaves open; gives the run that its record names."""
     if name in OPENINGS:
-        for key in ("run_id", "session_id", "conversation_id", "source", "forked"):
-            if key in data:
-                offers.check_id(data[key], f"{key} of {name.removesuffix('.v1')}")
-        if name == RunForked.NAME:
-            _check_lineage(data)
+        _check_opening(name, data)
         return str(data["run_id"])
     if name == RunCommitted.NAME:
         validate_run(data["run"])
@@ -119,6 +125,16 @@ def _check_fact(name: str, data: EventData) -> str | None:
     if name == RunLeaseTaken.NAME and not 0 < data["generation"] < 2**63:
         raise InvalidRecord("event line", "$.data.generation", "not a generation, 1 or more")
     return None
+
+
+def _check_opening(name: str, data: EventData) -> None:
+    for key in ("run_id", "session_id", "conversation_id", "source", "forked"):
+        if key in data:
+            offers.check_id(data[key], f"{key} of {name.removesuffix('.v1')}")
+    if name == RunForked.NAME:
+        _check_lineage(data)
+    elif "status" in data:
+        offers.check_status(data["status"])
 
 
 def _check_lineage(data: EventData) -> None:

@@ -18,6 +18,7 @@ from journal.events import (
     CursorSaved,
     DeferredToolRequested,
     DeferredToolResolved,
+    EventData,
     RunSaved,
     SessionSaved,
     StreamRecorded,
@@ -116,7 +117,7 @@ class _Lines:
             return {"type": kind, **self._owner(event), key: data[key]}
         if name in _PLAIN:
             kind, key = _PLAIN[name]
-            return {"type": kind, key: data[key]}
+            return {"type": kind, **_counted(data), key: data[key]}
         if "delta" in data:
             return self._document(event)
         _ = event.event  # an unknown or damaged event is an error, not a line
@@ -128,12 +129,14 @@ class _Lines:
         owner = self._owner(event)
         document = self._reader.document(event, self._walk)
         if event.name == SessionSaved.NAME:
-            return {"type": "session", "session": document}
+            return {"type": "session", **_counted(event.data), "session": document}
         if event.name == CheckpointTaken.NAME:
             session_id = owner["session_id"]
             return {"type": "checkpoint", "session_id": session_id, "checkpoint": document}
-        kind = "context_state" if event.name == ContextExported.NAME else "environment_state"
-        return {"type": kind, **owner, "state": document}
+        if event.name == ContextExported.NAME:
+            return {"type": "context_state", **owner, "state": document}
+        told = {key: event.data[key] for key in ("stream_cursor",) if key in event.data}
+        return {"type": "environment_state", **owner, **told, "state": document}
 
     def _owner(self, event: RecordedEvent) -> Line:
         if event.session_id is not None:
@@ -146,3 +149,8 @@ class _Lines:
                 raise CorruptEvent(event.stream, 1, "missing")
             session_id = self._sessions[run_id] = opened.data["session_id"]
         return {"session_id": session_id, "run_id": run_id}
+
+
+def _counted(data: EventData) -> Line:
+    """Give the revision that another store had counted, where an event tells it."""
+    return {key: data[key] for key in ("revision",) if key in data}

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 
 from journal.errors import FixInput, InvalidLine, InvalidRecord, ReadAgain
 from journal.events import RUN_NOTES, RunForked, RunOpened
+from journal.ids import SESSION_PREFIX
 from journal.journal import Journal
-from journal.lines import Line, offers_of, parse_line
-from journal.offers import Offer
+from journal.lines import Line, offers_of, parse_line, recorded_at
+from journal.offers import Offer, imported
+from journal.session_lines import SessionLines
+from journal.written_here import must_not_reopen
 
 BATCH = 500
 """Stream records of one run written in one transaction."""
@@ -42,6 +45,7 @@ class Ingest:
         self._journal = journal
         self._keep_going = keep_going
         self._batch: list[tuple[int, Line]] = []
+        self._sessions = SessionLines(journal)
         self._lost_forks: set[str] = set()
         """Runs whose `run.forked` line was passed over: they must not begin without it."""
         self.counts = IngestCounts()
@@ -58,6 +62,7 @@ class Ingest:
         Raises:
             InvalidLine: a line is bad; it names the number, from 1, and the reason.
         """
+        self._sessions = SessionLines(self._journal)
         for number, raw in enumerate(lines, 1):
             if raw.strip():
                 self.counts.lines += 1
@@ -117,15 +122,23 @@ class Ingest:
 
     def _alone(self, line: Line) -> None:
         if line["type"] == "run_evidence":
-            receipt = self._journal.commit_run_evidence(line["commit"])
+            at = recorded_at(line)
+
+            def mark(offer: Offer) -> Offer:
+                must_not_reopen(self._journal.reader, offer)
+                return imported(offer, at)
+
+            receipt = self._journal.commit_bundle(line["commit"], mark=mark)
             self._count(line, repeated=receipt.repeated)
             return
         made = self._offers(line)
         repeated = not made or self._journal.write_offers(made)[-1].repeated
+        if made and "version" in line and made[0].stream.startswith(SESSION_PREFIX):
+            self._sessions.take(made[0], recorded_at(line))
         self._count(line, repeated=repeated)
 
     def _offers(self, line: Line, ahead: int = 0) -> list[Offer]:
-        made = offers_of(self._journal, line, ahead=ahead)
+        made = offers_of(self._journal, line, ahead=ahead, sessions=self._sessions)
         for offer in made:
             if offer.name == RunForked.NAME and self.counts.refused and "version" not in line:
                 reason = (

@@ -8,22 +8,25 @@ from typing import Any
 
 from journal import offers
 from journal.commit import MAX_BUNDLE_BYTES
-from journal.errors import InvalidRecord, RecordConflict, SessionNotFound, brief
+from journal.errors import InvalidRecord, RecordConflict, brief
 from journal.event_lines import event_line
 from journal.events import (
     OPENINGS,
     RUN_NOTES,
+    CheckpointTaken,
     RunForked,
     RunOpened,
 )
-from journal.facts import note_of_opening, noted
+from journal.facts import noted, notes_of_opening
 from journal.ids import RUN_PREFIX, SESSION_PREFIX, Version
 from journal.journal import Journal
 from journal.json_door import accept
 from journal.lineage import Lineage
 from journal.offers import Offer
 from journal.redact import MAX_PATH, MAX_PATHS, Redactor
+from journal.session_lines import SessionLines
 from journal.times import parse_time
+from journal.written_here import must_not_reopen
 
 Line = dict[str, Any]
 
@@ -37,21 +40,27 @@ MOST_PATHS = 2 * MAX_PATHS
 """Paths that a line may tell as redacted: a run's commit has two redacted parts."""
 
 
+COUNTED = 2
+"""The least revision of a session that tells of changes; 1 may stand for not counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     body: str
     """The member that holds the record."""
     ids: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Optional members that are no ids."""
 
 
 SHAPES = {
-    "session": _Shape("session"),
-    "run": _Shape("run"),
+    "session": _Shape("session", others=("revision",)),
+    "run": _Shape("run", others=("revision",)),
     "stream_record": _Shape("record", ("session_id", "run_id")),
     "checkpoint": _Shape("checkpoint", ("session_id",)),
     "context_state": _Shape("state", ("session_id",), ("run_id",)),
-    "environment_state": _Shape("state", ("session_id",), ("run_id",)),
+    "environment_state": _Shape("state", ("session_id",), ("run_id",), ("stream_cursor",)),
     "approval": _Shape("record"),
     "deferred_tool": _Shape("record"),
     "stream_cursor": _Shape("cursor", ("session_id", "run_id")),
@@ -80,7 +89,7 @@ def parse_line(raw: bytes) -> Line:
         if key not in line:
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "missing")
     for key in line:
-        if key not in (*_KEEPING, *shape.ids, *shape.optional, shape.body):
+        if key not in (*_KEEPING, *shape.ids, *shape.optional, *shape.others, shape.body):
             raise InvalidRecord(f"{line['type']} line", f"$.{key}", "not a member of this line")
     if kind == "event" and ("run_id" in line) == ("session_id" in line):
         raise InvalidRecord("event line", "$", "needs run_id or session_id, one of the two")
@@ -106,13 +115,23 @@ def _check_redacted(line: Line) -> None:
             raise InvalidRecord(what, f"$.redacted[{at}]", "not a path such as $.event.call")
 
 
-def offers_of(journal: Journal, line: Line, *, ahead: int = 0) -> list[Offer]:
+def offers_of(
+    journal: Journal,
+    line: Line,
+    *,
+    ahead: int = 0,
+    sessions: SessionLines | None = None,
+    may_be_there: bool = False,
+) -> list[Offer]:
     """Turn a line into what is to be written, with the events that open its run.
 
     Args:
         journal: where it will be written.
         line: a parsed line of any type but run_evidence.
         ahead: offers for the same run that will be written before these.
+        sessions: what this reading of lines found of them in sessions' own streams.
+        may_be_there: whether the caller finds out if the line was written before, and calls
+            `must_not_reopen` where it was not.
 
     Returns:
         The offers, marked as imported; empty when the line's event is there already.
@@ -120,14 +139,24 @@ def offers_of(journal: Journal, line: Line, *, ahead: int = 0) -> list[Offer]:
     Raises:
         InvalidRecord: the record is wrong, or its version leaves a gap.
         RecordConflict: the journal holds something else at its version.
+        StateConflict: it would reopen a run that ended in this journal.
     """
     redactor = journal.redactor
     if line.get("redacted"):
         redactor = (redactor or Redactor(None)).knowing(line["redacted"])
     made = _made(journal, line, redactor) if not ahead else [_last(line, redactor)]
-    recorded_at = _recorded_at(line)
-    made = [offers.imported(offer, recorded_at) for offer in made]
-    return [] if _is_there(journal, line, made, ahead) else made
+    at = recorded_at(line)
+    made = [offers.imported(offer, at) for offer in made]
+    versioned = line.get("version") is not None
+    if versioned and _is_there(journal, line, made, ahead, sessions or SessionLines(journal)):
+        return []
+    if not may_be_there:
+        for offer in made:
+            must_not_reopen(journal.reader, offer)
+    if not versioned:
+        return made
+    # It has a place of its own, also where the last one before it is equal.
+    return [offer._replace(last_of=()) for offer in made]
 
 
 def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer]:
@@ -138,7 +167,8 @@ def _made(journal: Journal, line: Line, redactor: Redactor | None) -> list[Offer
         return _opened(journal, offer)
     session_id = line.get("session_id") or offer.value.get("session_id")
     run_id = offer.stream.removeprefix(RUN_PREFIX)
-    opening = journal.opening(run_id, session_id)
+    begins = offer.fields["status"] if offer.name == CheckpointTaken.NAME else "running"
+    opening = journal.opening(run_id, session_id, begins)
     if offer.name not in offers.STATUS_FACTS:
         return [*opening, offer]
     if session_id is None:
@@ -152,7 +182,7 @@ def _opened(journal: Journal, offer: Offer) -> list[Offer]:
         return [offer]
     if offer.name == RunForked.NAME:
         _must_hold_source(journal, Lineage.of(offer.stream, value))
-    return [offer, note_of_opening(offer)]
+    return [offer, *notes_of_opening(offer)]
 
 
 def _must_hold_source(journal: Journal, lineage: Lineage) -> None:
@@ -170,18 +200,27 @@ def _last(line: Line, redactor: Redactor | None) -> Offer:
     return _BUILDERS[line["type"]](line, redactor)
 
 
+def _session(line: Line, redactor: Redactor | None) -> Offer:
+    offer = offers.session(line["session"], redactor, revision=line.get("revision"))
+    counted = offer.value.get("revision", 0)
+    if "version" in line or "revision" in line or counted < COUNTED:
+        return offer
+    # It comes from another store, which counted what changed the session.
+    return offer._replace(fields={**offer.fields, "revision": counted})
+
+
 def _owner(line: Line) -> tuple[str, str | None]:
     return line["session_id"], line.get("run_id")
 
 
 _BUILDERS: dict[str, Callable[[Line, Redactor | None], Offer]] = {
-    "session": lambda line, hook: offers.session(line["session"], hook),
-    "run": lambda line, hook: offers.run(line["run"], hook),
+    "session": _session,
+    "run": lambda line, hook: offers.run(line["run"], hook, revision=line.get("revision")),
     "stream_record": lambda line, hook: offers.record(line["run_id"], line["record"], hook),
     "checkpoint": lambda line, hook: offers.checkpoint(line["checkpoint"], redactor=hook),
     "context_state": lambda line, hook: offers.context(*_owner(line), line["state"], redactor=hook),
     "environment_state": lambda line, hook: offers.environment(
-        *_owner(line), line["state"], redactor=hook
+        *_owner(line), line["state"], stream_cursor=line.get("stream_cursor"), redactor=hook
     ),
     "approval": lambda line, hook: offers.approval(line["record"], hook),
     "deferred_tool": lambda line, hook: offers.deferred_tool(line["record"], hook),
@@ -190,7 +229,12 @@ _BUILDERS: dict[str, Callable[[Line, Redactor | None], Offer]] = {
 }
 
 
-def _recorded_at(line: Line) -> int | None:
+def recorded_at(line: Line) -> int | None:
+    """Tell when another journal recorded a line, in microseconds since the epoch.
+
+    Raises:
+        InvalidRecord: it is no time.
+    """
     text = line.get("recorded_at")
     if text is None:
         return None
@@ -200,17 +244,17 @@ def _recorded_at(line: Line) -> int | None:
         raise InvalidRecord(f"{line['type']} line", "$.recorded_at", str(error)) from error
 
 
-def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -> bool:
+def _is_there(
+    journal: Journal, line: Line, made: Sequence[Offer], ahead: int, sessions: SessionLines
+) -> bool:
     """Tell whether the event at the line's version is the line's."""
-    version = line.get("version")
-    if version is None:
-        return False
+    version = line["version"]
     what = f"{line['type']} line"
     if type(version) is not int or version < 1:
         raise InvalidRecord(what, "$.version", f"{version!r} is not a version, 1 or more")
     offer = next(one for one in reversed(made) if one.name not in RUN_NOTES)
     if offer.stream.startswith(SESSION_PREFIX):
-        return _is_in_session(journal, offer, _recorded_at(line))
+        return sessions.has(offer, recorded_at(line))
     held = journal.reader.event(offer.stream, Version(version))
     if held is None:
         _must_be_next(journal, offer, version, ahead + _before(made, offer))
@@ -220,21 +264,6 @@ def _is_there(journal: Journal, line: Line, made: Sequence[Offer], ahead: int) -
     if journal.is_same(offer, held):
         return True
     raise RecordConflict(str(held.run_id), offer.what, version, "$", held.name, offer.name)
-
-
-def _is_in_session(journal: Journal, offer: Offer, recorded_at: int | None) -> bool:
-    """Look for the event in the session's own stream by its time.
-
-    Others write to that stream too, so that its versions may differ between journals.
-    """
-    try:
-        return any(
-            event.recorded_at == recorded_at and journal.is_same(offer, event)
-            for event in journal.reader.session_events(offer.stream.removeprefix(SESSION_PREFIX))
-            if event.name == offer.name
-        )
-    except SessionNotFound:
-        return False
 
 
 def _before(made: Sequence[Offer], offer: Offer) -> int:
