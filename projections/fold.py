@@ -18,6 +18,7 @@ from projections.children import Children
 from projections.messages import MessageCount, is_own
 from projections.order import RECORD_RANK, Entry, Ref, misshapen, text, whole
 from projections.progress import Progress
+from projections.record_fold import RecordFold
 
 EventName: TypeAlias = Literal[
     "approval.decided.v1",
@@ -75,6 +76,7 @@ class RunFold:
         "last_sequence",
         "messages",
         "progress",
+        "record",
         "redacted_tail",
         "responses",
         "returned",
@@ -122,6 +124,7 @@ class RunFold:
         """Ids of the own tool calls that returned after `checkpoint`, in order."""
         self.trace: dict[str, Any] = {}
         """The latest trace context that was not empty, of a checkpoint or a run record."""
+        self.record = RecordFold()
 
 
 def evolve(fold: RunFold, entry: Entry) -> None:
@@ -199,7 +202,8 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
         case "run.opened.v1" | "run.forked.v1":
             fold.session_id = text(data["session_id"])
             fold.conversation_id = data.get("conversation_id") or fold.conversation_id
-            fold.last_sequence = None  # a fork counts its own
+            fold.last_sequence = None  # a fork counts its own, and has a record of its own
+            fold.record = RecordFold(event.recorded_at, data.get("status"))
         case "run.status_changed.v1":
             fold.progress.set_status(data["status"])
         case "run.suspended.v1":
@@ -228,6 +232,7 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
             pass
         case _:
             assert_never(name)
+    fold.record.evolve(event)
 
 
 def _checkpoint(fold: RunFold, entry: Entry) -> None:

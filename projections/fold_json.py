@@ -15,9 +15,10 @@ from projections.fold import RunFold
 from projections.messages import MessageCount
 from projections.order import Ref
 from projections.progress import Progress
+from projections.record_fold import CursorAt, RecordFold
 from projections.streamed import PartialCall, Streamed
 
-REVISION = 1
+REVISION = 2
 """Of the fold; 0 < revision < 2^31."""
 
 
@@ -64,6 +65,7 @@ def fold_to_json(fold: RunFold, own: StreamId) -> dict[str, Any]:
         "calls": [[name, ref(at)] for name, at in fold.calls.items()],
         "returned": list(fold.returned),
         "trace": fold.trace,
+        "record": _record_to_json(fold.record, ref),
     }
 
 
@@ -121,6 +123,7 @@ def _fold(value: Any, own: StreamId) -> RunFold:
     fold.calls = {name: there(at) for name, at in value["calls"]}
     fold.returned = dict.fromkeys(value["returned"])
     fold.trace = value["trace"]
+    fold.record = _record(value["record"], ref, there)
     return fold
 
 
@@ -153,4 +156,29 @@ def _progress(value: Any, ref: Any) -> Progress:
     streamed.texts, streamed.thoughts, calls, response = said
     streamed.calls = {index: PartialCall(name, arguments) for index, name, arguments in calls}
     streamed.response = ref(response)
+    return made
+
+
+def _record_to_json(record: RecordFold, ref: Any) -> list[Any]:
+    cursors = [
+        [*cursor[:3], ref(cursor.ref), cursor.place, ref(cursor.saved)]
+        for cursor in record.cursors.values()
+    ]
+    return [
+        [ref(at) for at in (record.record, record.checkpoint, record.change, record.preview)],
+        [record.status, record.without_output, record.updated_at],
+        [record.revision, record.saves, record.touched],
+        cursors,
+    ]
+
+
+def _record(value: Any, ref: Any, there: Any) -> RecordFold:
+    made = RecordFold()
+    refs, told, counts, cursors = value
+    made.record, made.checkpoint, made.change, made.preview = map(ref, refs)
+    made.status, made.without_output, made.updated_at = told
+    made.revision, made.saves, made.touched = counts
+    for family, scope, sequence, at, place, saved in cursors:
+        cursor = CursorAt(family, scope, sequence, there(at), place, ref(saved))
+        made.cursors[family, scope] = cursor
     return made

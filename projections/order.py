@@ -1,7 +1,8 @@
 """Logical order: where each event of a run stands, whatever the order of arrival.
 
-A record's anchor is its sequence; a checkpoint's is its stream cursor; that of anything else
-is the largest anchor among lower versions, or -1. The order is by anchor, records before
+A record's anchor is its sequence; that of a checkpoint, and of an exported environment, is its
+stream cursor; that of anything else, and of one without, is the largest anchor among lower
+versions, or -1. The order is by anchor, records before
 others, then by version. It is total, and an event's place in it never changes: what arrives
 later takes its own place.
 """
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, InvalidEnvelope
-from journal.events import CheckpointTaken, StreamRecorded
+from journal.events import CheckpointTaken, EnvironmentExported, StreamRecorded
 from journal.ids import StreamId, Version
 from journal.lineage import Bound
 
@@ -25,6 +26,10 @@ RECORD_RANK = 0
 FACT_RANK = 1
 PAST_RANK = 2
 """Above every rank: `(anchor, PAST_RANK, 0)` is right after everything of an anchor."""
+
+
+_SAYING_WHERE = (CheckpointTaken.NAME, EnvironmentExported.NAME)
+"""Events that may tell their anchor, whenever they arrive."""
 
 
 class Entry(NamedTuple):
@@ -78,7 +83,7 @@ def anchored(events: Iterable[RecordedEvent], largest: int = BEFORE_RECORDS) -> 
                 text(record["event"]["kind"])
             except (KeyError, TypeError) as error:
                 raise misshapen(event, error) from error
-        elif name == CheckpointTaken.NAME:
+        elif name in _SAYING_WHERE:
             cursor = event.data.get("stream_cursor")
             if cursor is not None:
                 with shaped(event):

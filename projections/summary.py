@@ -180,6 +180,11 @@ def _deferred_tool(data: dict[str, Any]) -> str:
     return f"{record['deferred_id']} {record['tool_name']}: {record['status']}"
 
 
+def _run_changed(data: dict[str, Any]) -> str:
+    committed = ", committed" if data.get("committed") else ""
+    return f"run {data['run_id']}: {data['status']}{committed}"
+
+
 def _operator(data: dict[str, Any]) -> str:
     who = data["operator"]
     account = f"{who['user']}@{who['host']}"
@@ -195,6 +200,9 @@ FACTS: dict[str, Summarize] = {
     "deferred_tool.requested.v1": _deferred_tool,
     "deferred_tool.resolved.v1": _deferred_tool,
     "environment.exported.v1": lambda _: "environment state",
+    "environment.referenced.v1": lambda data: (
+        f"environment state {data['environment_state']['reference']}"
+    ),
     "publication.acknowledged.v1": lambda data: data["target"],
     "resume.allowed.v1": lambda data: _and(_operator(data), data.get("reason")),
     "resume.claimed.v1": lambda data: data["claim"]["claim_id"],
@@ -218,5 +226,9 @@ FACTS: dict[str, Summarize] = {
     "run.status_changed.v1": lambda data: _and(data["status"], data.get("reason")),
     "run.suspend_requested.v1": lambda data: _and(_operator(data), data["reason"]),
     "run.suspended.v1": lambda data: data["reason"],
+    "session.run_added.v1": lambda data: f"run {data['run_id']}",
+    "session.run_changed.v1": _run_changed,
+    "session.saved.v1": lambda _: "session record",
+    "session.status_changed.v1": lambda data: data["status"],
 }
-"""How each event of a run is told, besides stream records."""
+"""How each event is told, besides stream records."""
