@@ -18,6 +18,7 @@ from projections.documents import Documents
 from projections.order import shaped, text
 from projections.reading import HasReader
 from projections.run_index import RunIndex
+from projections.standing import UNFINISHED, derived_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class RunSummary:
     """None only when the run cannot be read."""
     conversation_id: str | None = None
     status: str | None = None
-    """None until something tells it."""
+    """As it stands now (`projections.standing`); None until something tells it."""
     opened_at: int | None = None
     """Microseconds since the epoch at which its first event was recorded."""
     updated_at: int | None = None
@@ -43,6 +44,10 @@ class RunSummary:
     """Why it cannot be read; then nothing else is known but the id and what came before."""
     forked_from: tuple[str, str] | None = None
     """For a fork, the run it was made of, and the cursor."""
+    recorded_status: str | None = None
+    """As somebody recorded it: `status` is another where the run crashed."""
+    suspended: str | None = None
+    """Why it waits, where somebody said so."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the `runjournal.run` object that `runjournal runs --json` prints."""
@@ -63,6 +68,8 @@ class RunSummary:
             "forked_from": None
             if self.forked_from is None
             else dict(zip(("run_id", "cursor"), self.forked_from, strict=True)),
+            "recorded_status": self.recorded_status,
+            "suspended": None if self.suspended is None else {"reason": self.suspended},
         }
 
 
@@ -103,6 +110,8 @@ def list_runs(
     session: str | None = None,
     status: str | None = None,
     limit: int | None = None,
+    *,
+    unfinished: bool = False,
 ) -> Iterator[RunSummary]:
     """List runs, newest first by their first event.
 
@@ -110,8 +119,10 @@ def list_runs(
 
     Args:
         session: only runs of this session.
-        status: only runs that are now in this status.
+        status: only runs that are now in this status, which may be `crashed`.
         limit: at most this many.
+        unfinished: only runs that wait, were suspended or crashed: those that go on only
+            when somebody resumes them.
     """
     if limit is not None and limit < 1:
         return
@@ -119,6 +130,8 @@ def list_runs(
     for run_id in journal.reader.run_ids():
         summary = _run(journal, run_id, session)
         if summary is None or (status is not None and summary.status != status):
+            continue
+        if unfinished and summary.status not in UNFINISHED:
             continue
         yield summary
         found += 1
@@ -155,18 +168,21 @@ def _run(journal: HasReader, run_id: str, session: str | None) -> RunSummary | N
             events=head,
             error=error.message,
         )
+    progress, version = fold.progress, index.tracking.version
     return RunSummary(
         run_id,
         fold.session_id,
         fold.conversation_id,
-        fold.progress.status,
+        derived_status(journal, run_id, progress.status, version=version),
         opened.recorded_at,
         updated_at,
         head,
         fold.messages.count,
-        fold.progress.step,
+        progress.step,
         fold.checkpoint_id,
         forked_from=_forked_from(index.tracking.lineage),
+        recorded_status=progress.status,
+        suspended=None if progress.suspended is None else progress.suspended["reason"],
     )
 
 
