@@ -1,0 +1,149 @@
+"""A run's live stream, journaled as it passes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from weakref import finalize
+
+from starweaver import AgentRun, StreamEvent
+from starweaver.errors import StarweaverError, StateError, StreamError
+
+from journal.errors import Suspended
+from journal.executor import Policy
+from journal.hosts.starweaver.boundaries import Environment, as_provider
+from journal.hosts.starweaver.boundary_store import BoundaryStore
+from journal.hosts.starweaver.leasing import LeasingStore, writing
+from journal.hosts.starweaver.readers import Recorded, recorded_runs
+from journal.pending import may_linger
+from journal.run import Run
+
+SETTLE_SECONDS = 0.1
+"""How long the runtime's threads get to finish before the event loop closes."""
+
+
+async def record(
+    run: AgentRun, *, environment: Environment | None = None, policy: Policy | None = None
+) -> AsyncIterator[StreamEvent]:
+    """Journal a run's stream records as they pass, and let it be suspended.
+
+    The journal is the one of the run's `JournalSessionStore`, which learns of the run with
+    its first checkpoint; the few records before that are held back until then. At each
+    checkpoint an operator's request to suspend is looked for, and the policy asked.
+
+    Args:
+        run: from `runtime.stream(...)`, or `resume_run`.
+        environment: the one that the runtime was given; it is exported at each checkpoint.
+        policy: says whether the run goes on (see `journal.policies`). It is asked in a thread
+            of the runtime; one that is awaited has an event loop of its own.
+
+    Yields:
+        The same items; each is durable by then.
+
+    Raises:
+        Suspended: the run waits at a checkpoint; `resume_run` goes on with it.
+        StateError: the runtime has no `JournalSessionStore`.
+        JournalError: a record was not journaled; the run itself goes on.
+    """
+    held: list[StreamEvent] = []
+    recording = _Recording(run, environment, policy)
+    try:
+        async for event in run:
+            held.append(event)
+            journaled = await recording.journaled(str(held[0].run_id))
+            if journaled is not None:
+                made = journaled.offers.records([item.raw for item in held])
+                await journaled.write_soon(made, lingers=may_linger(made))
+                for item in held:
+                    yield item
+                held.clear()
+            elif event.kind == "checkpoint":
+                # The runtime streams this only after the store has taken the checkpoint.
+                raise StateError(
+                    f"run {held[0].run_id} is not journaled: give create_agent_runtime a "
+                    "session_store=JournalSessionStore(journal)"
+                )
+    except StreamError:
+        with suppress(StarweaverError):
+            await run.join()  # its evidence is committed then
+        recording.raise_suspended()
+        raise
+    finally:
+        await recording.close()
+
+
+class _Recording:
+    """The recording of one run: what its store must know of it, and its handle on the run."""
+
+    def __init__(
+        self, run: AgentRun, environment: Environment | None, policy: Policy | None
+    ) -> None:
+        exported = None if environment is None else as_provider(environment)
+        self._expected = recorded_runs.expect(Recorded(run, exported, policy))
+        self._run_id: str | None = None
+        self._opening: asyncio.Task[Run] | None = None
+
+    async def journaled(self, run_id: str) -> Run | None:
+        """Give the run for writing; None until its store has taken its first checkpoint."""
+        if self._run_id is None:
+            self._run_id = run_id
+            self._expected.is_of(run_id)
+        if self._opening is None:
+            store = writing.get(run_id)
+            if store is None:
+                return None
+            if store.writes(run_id):  # else it got to its end already
+                finalize(self._expected.brought.run, _give_up, store, run_id).atexit = False
+            self._opening = asyncio.create_task(asyncio.to_thread(store.run, run_id))
+        return await asyncio.shield(self._opening)
+
+    def raise_suspended(self) -> None:
+        """Say that the run was suspended, where it was."""
+        store = None if self._run_id is None else writing.get(self._run_id)
+        if self._run_id is None or not isinstance(store, BoundaryStore):
+            return
+        suspension = store.suspension(self._run_id)
+        if suspension is not None:
+            checkpoint_id = suspension.checkpoint["checkpoint_id"]
+            raise Suspended(self._run_id, checkpoint_id, suspension.reason) from None
+
+    async def close(self) -> None:
+        """Give the run back, also where it was still being opened."""
+        self._expected.close()
+        store = None if self._run_id is None else writing.get(self._run_id)
+        if self._run_id is not None and isinstance(store, BoundaryStore):
+            store.forget_suspension(self._run_id)
+        if self._opening is not None:
+            await asyncio.to_thread((await self._opening).release)
+
+
+def _give_up(store: LeasingStore, run_id: str) -> None:
+    """Release a run that nobody has any more: the runtime goes no further with it.
+
+    In a thread, as this is called wherever the last reference went, maybe inside the journal.
+    """
+    if store.writes(run_id):
+        threading.Thread(target=store.give_up, args=(run_id,), daemon=True).start()
+
+
+@asynccontextmanager
+async def graceful_shutdown() -> AsyncIterator[None]:
+    """Let the runtime's threads finish before the event loop closes.
+
+    A process that ends right after a run may abort with exit code 134: threads of the
+    runtime still call into Python while the interpreter shuts down. Put the block around
+    everything that uses a runtime, as the last thing in the loop. When the block ends with an
+    error, the local variables of the frames it left are dropped: they would keep the runtime.
+    """
+    try:
+        yield
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
+    finally:
+        gc.collect()
+        await asyncio.sleep(SETTLE_SECONDS)
