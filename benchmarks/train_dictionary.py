@@ -170,7 +170,7 @@ def run(path: Path, vary: Variation | None, *, ordered: bool = False) -> Iterato
     if vary is not None:
         vary.learn([call["args"] for call in calls])
     with Journal.open("memory://") as journal:
-        store = JournalSessionStore(journal)
+        store = JournalSessionStore(journal).store
         for call in calls:
             args = call["args"] if vary is None else vary.of(call["args"])
             if ordered and call["op"] in MODELS:

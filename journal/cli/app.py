@@ -87,8 +87,9 @@ app = typer.Typer(
 
 
 def command(function: Callable[..., None]) -> None:
-    """Make a function a command."""
-    app.command(epilog=EVERY_COMMAND)(guarded(function))
+    """Make a function a command; a word of Python's own, such as `import_`, loses its end."""
+    name = function.__name__.rstrip("_").replace("_", "-")
+    app.command(name, epilog=EVERY_COMMAND)(guarded(function))
 
 
 def group(function: Callable[..., None], *commands: Callable[..., None]) -> None:

@@ -63,6 +63,13 @@ def show_runs(output: Output, runs: Iterable[RunSummary]) -> None:
     output.table(columns, (_run_row(run, len(columns)) for run in runs), "no runs")
 
 
+def show_unfinished(output: Output, runs: Iterable[RunSummary]) -> None:
+    """Print runs that go on only when somebody resumes them, one a row, and why they wait."""
+    columns = _run_columns(output)
+    rows = ([*_run_row(run, len(columns)), shown(run.suspended or "")] for run in runs)
+    output.table([*columns, Column("WAITS FOR", gives_way=True)], rows, "no unfinished runs")
+
+
 def show_families(output: Output, members: Iterable[FamilyMember]) -> None:
     """Print runs with their forks below, one a row, and the cursor of each fork."""
     columns = _run_columns(output)

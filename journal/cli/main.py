@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from journal.cli.app import app, command, group
+from journal.cli.commands.bring import import_
 from journal.cli.commands.care import backup, doctor
 from journal.cli.commands.compare import diff
 from journal.cli.commands.follow import tail
 from journal.cli.commands.fork import fork
+from journal.cli.commands.people import approvals, approve, cancel, complete, deferred, deny, fail
 from journal.cli.commands.read import evidence, export, log, replay, runs, sessions
 from journal.cli.commands.record import demo, ingest
 from journal.cli.commands.snapshots import drop, snapshots
+from journal.cli.commands.suspend import resume, suspend
 from journal.cli.failures import ended, prepare_streams, writing
 
 COMMANDS = (
     demo,
     ingest,
+    import_,
     export,
     sessions,
     runs,
@@ -24,6 +28,11 @@ COMMANDS = (
     evidence,
     diff,
     fork,
+    approvals,
+    approve,
+    deny,
+    suspend,
+    resume,
     backup,
     doctor,
 )
@@ -31,6 +40,7 @@ COMMANDS = (
 
 for each in COMMANDS:
     command(each)
+group(deferred, complete, fail, cancel)
 group(snapshots, drop)
 
 

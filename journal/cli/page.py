@@ -18,6 +18,10 @@ STATUS_STYLES = {
     "cancelled": "yellow",
     "waiting": "yellow",
     "running": "blue",
+    "crashed": "red",
+    "pending": "yellow",
+    "approved": "green",
+    "denied": "red",
 }
 
 TAIL = 8

@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from journal.cli.failures import FAILED
-from journal.cli.options import At, From, Full, Kinds, Limit, Run, Session, Status, To
+from journal.cli.options import (
+    At,
+    From,
+    Full,
+    Kinds,
+    Limit,
+    Run,
+    Session,
+    Status,
+    To,
+    Unfinished,
+)
 
 
 def export(
@@ -45,20 +56,24 @@ def runs(  # noqa: PLR0913 - its options
     session: Session = None,
     status: Status = None,
     limit: Limit = None,
+    unfinished: Unfinished = False,
     tree: Annotated[bool, typer.Option("--tree", help="Forks below the run they are of.")] = False,
     full: Full = False,
 ) -> None:
-    """List runs, newest first."""
-    from journal.cli.listing import show_families, show_runs
+    """List runs, newest first.
+
+    One that is under way but that nobody is writing any more is shown as crashed.
+    """
+    from journal.cli.listing import show_families, show_runs, show_unfinished
     from projections import families, list_runs
 
     output = ctx.obj.output(full=full)
     with ctx.obj.journal() as journal:
-        found = list_runs(journal, session, status, limit)
+        found = list_runs(journal, session, status, limit, unfinished=unfinished)
         if tree:
             output.each(families(found), show_families)
         else:
-            output.each(found, show_runs)
+            output.each(found, show_unfinished if unfinished else show_runs)
 
 
 def log(  # noqa: PLR0913 - its options
