@@ -44,8 +44,8 @@ class Calls:
         return list(self.commits)
 
     def give(self, journal):
-        """Make every call on the journal, through the host's adapter."""
-        store = JournalSessionStore(journal)
+        """Make every call on the journal, as the runtime makes them."""
+        store = JournalSessionStore(journal).store
         for op, args in self.calls:
             getattr(store, op)(*args)
 

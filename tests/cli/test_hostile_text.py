@@ -83,9 +83,11 @@ COMMANDS = [
     ["evidence", EVIL],
     ["diff", EVIL, "version:1", "latest"],
     ["export", EVIL],
+    ["approvals"],
+    ["deferred"],
 ]
 EACH = pytest.mark.parametrize(
-    "args", COMMANDS, ids=["sessions", "runs", "log", "kind", "tail", "tail run", "replay", "at", "evidence", "diff", "export"]
+    "args", COMMANDS, ids=["sessions", "runs", "log", "kind", "tail", "tail run", "replay", "at", "evidence", "diff", "export", "approvals", "deferred"]
 )  # fmt: skip
 
 
@@ -119,6 +121,17 @@ def test_json_is_printable_and_keeps_the_text(hostile, cli, args):
     assert done.out.endswith("\n")
     assert done.out.replace("\n", "").isprintable()
     assert json.dumps(EVIL)[1:-1] in json.dumps(done.documents)
+
+
+@pytest.mark.parametrize("full", [(), ("--full",)], ids=["short", "full"])
+@pytest.mark.parametrize("args", [["suspend", "--reason", EVIL, "--by", EVIL], ["resume"]])
+def test_what_stands_in_the_way_is_printed_escaped(hostile, cli, args, full):
+    if args[0] == "suspend":
+        full = ()  # it has nothing to shorten
+    done = cli(*args, *full, "--", hostile)
+    assert done.code == (args[0] == "resume")  # an approval of it waits
+    assert r"\x1b[31mred" in done.out
+    assert all(one == "\n" or one.isprintable() for one in done.out + done.err)
 
 
 def test_an_event_takes_one_line_of_the_log(hostile, cli):

@@ -6,6 +6,7 @@ import pytest
 
 from journal import Journal
 from projections import LATEST, StreamCursor, replay, run_diff
+from tests import samples
 from tests.cli.conftest import one_line
 
 
@@ -30,6 +31,32 @@ def test_each_object_names_its_schema(recorded, cli, args, schema, documents):
     assert (done.code, done.err) == (0, "")
     found = [(one["schema"], one["schema_version"]) for one in done.documents]
     assert found == [(schema, 1)] * documents
+
+
+@pytest.mark.parametrize(
+    ("args", "schema"),
+    [
+        (["resume", "w"], "runjournal.resume"),
+        (["suspend", "w", "--reason", "x"], "runjournal.suspend_request"),
+        (["approvals"], "runjournal.approval"),
+        (["approve", "a1"], "runjournal.approval"),
+        (["deny", "a1"], "runjournal.approval"),
+        (["deferred"], "runjournal.deferred_tool"),
+        (["deferred", "complete", "d1", "--response", "1"], "runjournal.deferred_tool"),
+        (["deferred", "fail", "d1", "--reason", "x"], "runjournal.deferred_tool"),
+        (["deferred", "cancel", "d1"], "runjournal.deferred_tool"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_so_does_each_object_about_what_waits(recorded, cli, args, schema):
+    with Journal.open(recorded) as opened, opened.run("w", session_id="s") as run:
+        run.append(samples.record(0))
+        if args[0] != "resume":
+            run.approval(samples.approval(run_id="w"))
+            run.deferred_tool(samples.deferred_tool(run_id="w"))
+    done = cli(*args, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert (done.document["schema"], done.document["schema_version"]) == (schema, 1)
 
 
 def test_a_process_prints_the_same_json(recorded, process, cli):

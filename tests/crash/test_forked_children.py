@@ -10,6 +10,7 @@ import pytest
 
 from journal import AsyncJournal, AsyncRun, Journal, Run
 from journal.errors import JournalForked
+from journal.events import Operator
 from journal.ids import Version
 from journal.lineage import Lineage
 from tests import samples
@@ -28,7 +29,9 @@ RUN_VERBS = {
     "save_cursor": (samples.stream_cursor(),),
     "set_status": ("waiting",),
     "suspend": ("why",),
+    "suspend_requested": (),
 }
+OPERATOR = Operator(user="ann", host="box")
 JOURNAL_VERBS = {
     "backup": ("copy.db",),
     "approval": (samples.approval(),),
@@ -45,10 +48,21 @@ JOURNAL_VERBS = {
     "save_session": (samples.session_record(),),
     "session_record": ("s",),
     "set_status": ("r", "waiting"),
+    "acknowledge_publication": ("r", "archive"),
+    "allow_resume": ("r", OPERATOR),
+    "append_records": ("s", "r", [samples.record(1)]),
+    "request_suspend": ("r", "why", OPERATOR),
+    "save_context": ("s", samples.context()),
+    "save_cursor": ("s", "r", samples.stream_cursor()),
+    "save_environment": ("s", {"provider": "p", "reference": "x"}),
+    "session_of": ("r",),
+    "set_session_status": ("s", "archived"),
+    "start_resume": ("r", "x"),
 }
 NO_USE = {
     "close", "held", "is_same", "metrics", "open", "opening", "release", "subscribe", "write",
-    "write_offers", "write_soon", "call",
+    "write_offers", "write_soon", "call", "commit_bundle", "decide", "numbered", "status_change",
+    "transition", "write_decided", "write_decided_soon",
 }  # fmt: skip
 """What does not use the file by itself, or is there for the journal's own modules."""
 

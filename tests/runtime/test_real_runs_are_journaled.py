@@ -4,12 +4,12 @@ import asyncio
 import copy
 
 import pytest
-from starweaver import create_agent, create_agent_runtime
+from starweaver import _native, create_agent, create_agent_runtime
 from starweaver.errors import AgentError, StateError
 from starweaver.testing import TestModel as ScriptedModel
 
 from journal import Journal
-from journal.errors import RecordConflict, RunIsLeased, RunNotFound
+from journal.errors import RecordConflict, RunIsLeased
 from journal.events import (
     CheckpointTaken,
     ResumeClaimed,
@@ -17,17 +17,17 @@ from journal.events import (
     RunLeaseTaken,
     StreamRecorded,
 )
-from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown, record
+from journal.hosts.starweaver import JournalSessionStore, StoreBridge, graceful_shutdown, record
 from projections import replay
 
 from .scenarios import SCENARIOS, parallel_tools, text, three_runs
 
 
-class WatchedStore(JournalSessionStore):
-    """A store that also keeps what the runtime handed it, in order."""
+class WatchedBridge(StoreBridge):
+    """What the runtime calls; it also keeps what it was handed, in order."""
 
-    def __init__(self, journal):
-        super().__init__(journal)
+    def __init__(self, store):
+        super().__init__(store)
         self.checkpoints = {}
         self.commits = {}
         self.sessions = []
@@ -38,11 +38,18 @@ class WatchedStore(JournalSessionStore):
 
     def commit_checkpoint(self, session_id, checkpoint):
         self.checkpoints.setdefault(checkpoint["run_id"], []).append(copy.deepcopy(checkpoint))
-        super().commit_checkpoint(session_id, checkpoint)
+        return super().commit_checkpoint(session_id, checkpoint)
 
     def commit_run_evidence(self, commit):
         self.commits[commit["run"]["run_id"]] = copy.deepcopy(commit)
         return super().commit_run_evidence(commit)
+
+
+def watched(journal, bridge=WatchedBridge):
+    """Make a store whose bridge is watched."""
+    store = JournalSessionStore(journal)
+    store.bridge = bridge(store.store)
+    return store
 
 
 def run(scenario):
@@ -72,7 +79,7 @@ def nonzero(usage):
 @pytest.mark.parametrize("tap", [None, record], ids=["collected", "live"])
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_journal_and_runtime_agree(journal, scenario, tap):
-    store = WatchedStore(journal)
+    store = watched(journal)
     for outcome in run(scenario(store, tap)):
         view = replay(journal, outcome.run_id).to_json()
         assert view["session_id"] == outcome.session_id
@@ -81,17 +88,24 @@ def test_journal_and_runtime_agree(journal, scenario, tap):
         assert view["messages"] == outcome.messages
         assert nonzero(view["live"]["usage"]) == nonzero(outcome.usage)
 
-        commit = store.commits[outcome.run_id]
+        commit = store.bridge.commits[outcome.run_id]
         held = sorted(records(journal, outcome.run_id), key=lambda item: item["sequence"])
         assert held == commit["stream_records"]
         assert held[: len(outcome.live)] == outcome.live
-        assert checkpoints(journal, outcome.run_id) == store.checkpoints[outcome.run_id]
+        assert checkpoints(journal, outcome.run_id) == store.bridge.checkpoints[outcome.run_id]
         assert view["context_state"] == commit["context_state"]
         assert view["environment_state"] == commit["environment_state"]
         assert view["approvals"] == commit["approvals"]
         assert view["deferred_tools"] == commit["deferred_tools"]
-        kept = store.load_run(outcome.session_id, outcome.run_id)
-        assert {**kept, "latest_checkpoint": None} == {**commit["run"], "latest_checkpoint": None}
+        kept = store.bridge.load_run(outcome.session_id, outcome.run_id)
+        latest = store.bridge.checkpoints[outcome.run_id][-1]
+        assert kept.pop("latest_checkpoint")["checkpoint_id"] == latest["checkpoint_id"]
+        changed = {
+            "revision": commit["run"]["revision"] + 1,
+            "stream_cursors": commit["stream_cursors"],
+        }
+        del commit["run"]["latest_checkpoint"]
+        assert kept == {**commit["run"], **changed}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
@@ -118,10 +132,12 @@ def test_an_interrupted_reader_loses_nothing(journal):
             if event.raw["sequence"] == 10:
                 return
 
-    store = WatchedStore(journal)
+    store = watched(journal)
     [outcome] = run(parallel_tools(store, first_ten))
     assert len(outcome.live) == 11
-    assert records(journal, outcome.run_id) == store.commits[outcome.run_id]["stream_records"]
+    assert (
+        records(journal, outcome.run_id) == store.bridge.commits[outcome.run_id]["stream_records"]
+    )
 
 
 def test_a_run_that_no_store_journals_is_refused():
@@ -136,31 +152,57 @@ def test_a_run_that_no_store_journals_is_refused():
 
 
 def test_runs_of_one_session_keep_together(journal):
-    store = WatchedStore(journal)
+    store = watched(journal)
     outcomes = run(three_runs(store))
     assert {outcome.session_id for outcome in outcomes} == {"session"}
     assert len({outcome.run_id for outcome in outcomes}) == 3
-    assert store.load_session("session") == store.sessions[-1]
+    listed = store.bridge.list_runs("session")
+    numbers = [(each["run_id"], each["sequence_no"]) for each in listed]
+    assert numbers == [(outcome.run_id, at) for at, outcome in enumerate(outcomes, 1)]
+    session = store.bridge.load_session("session")
+    assert session["head_run_id"] == session["head_success_run_id"] == outcomes[-1].run_id
+    assert session.get("active_run_id") is None
+    last = store.bridge.commits[outcomes[-1].run_id]
+    assert session["state"] == last["context_state"]
 
 
-def test_checkpoints_are_unknown_until_the_evidence_is_committed(journal):
-    class Asking(WatchedStore):
+def test_a_run_that_goes_on_is_known_and_hands_no_checkpoint_in_twice(journal):
+    class Asking(WatchedBridge):
         def commit_run_evidence(self, commit):
             ids = commit["run"]["session_id"], commit["run"]["run_id"]
-            for ask in (self.load_run, self.load_checkpoints):
-                with pytest.raises(StateError, match=f"^unknown run: {ids[0]}:{ids[1]}$"):
-                    ask(*ids)
+            going_on = self.load_run(*ids)
+            assert (going_on["status"], going_on["sequence_no"]) == ("running", 1)
+            assert going_on["revision"] == len(self.checkpoints[ids[1]])
+            assert self.load_session(ids[0])["active_run_id"] == ids[1]
+            assert self.load_checkpoints(*ids) == []
             return super().commit_run_evidence(commit)
 
-    store = Asking(journal)
+    store = watched(journal, Asking)
     [outcome] = run(parallel_tools(store))
-    commit = store.commits[outcome.run_id]
+    commit = store.bridge.commits[outcome.run_id]
     assert commit["checkpoints"] == []
-    taken = store.checkpoints[outcome.run_id]
-    assert store.load_checkpoints(outcome.session_id, outcome.run_id) == taken
-    latest = store.load_run(outcome.session_id, outcome.run_id)["latest_checkpoint"]
-    assert latest["checkpoint_id"] == taken[-1]["checkpoint_id"]
-    assert latest["node"] == "run_complete"
+    assert commit["run"]["sequence_no"] == 1
+    taken = store.bridge.checkpoints[outcome.run_id]
+    assert store.bridge.load_checkpoints(outcome.session_id, outcome.run_id) == taken
+    ended = store.bridge.load_run(outcome.session_id, outcome.run_id)
+    assert ended["revision"] == len(taken) + 1
+    assert ended["latest_checkpoint"]["checkpoint_id"] == taken[-1]["checkpoint_id"]
+    assert ended["latest_checkpoint"]["node"] == "RunComplete"
+
+
+def test_the_awaitable_store_serves_the_runtime_as_well(journal):
+    async def main():
+        async with graceful_shutdown():
+            store = JournalSessionStore(journal)
+            native = _native.PythonSessionStore(store, asyncio.get_running_loop())
+            return await parallel_tools(native, record)
+
+    [outcome] = asyncio.run(main())
+    view = replay(journal, outcome.run_id).to_json()
+    assert view["live"]["status"] == "completed"
+    assert view["messages"] == outcome.messages
+    assert len(checkpoints(journal, outcome.run_id)) == 13
+    assert records(journal, outcome.run_id)[: len(outcome.live)] == outcome.live
 
 
 def test_the_runtime_reads_the_answers(journal):
@@ -171,13 +213,12 @@ def test_the_runtime_reads_the_answers(journal):
             native = store.to_native()
             ids = outcome.session_id, outcome.run_id
             assert (await native.load_session(ids[0]))["session_id"] == ids[0]
-            assert (await native.load_run(*ids))["latest_checkpoint"]["node"] == "run_complete"
+            assert (await native.load_run(*ids))["latest_checkpoint"]["node"] == "RunComplete"
             assert len(await native.load_checkpoints(*ids)) == 6
             for missing in (
                 native.load_session("nobody"),
                 native.load_run(ids[0], "nobody"),
                 native.load_run("nobody", ids[1]),
-                native.load_checkpoints(ids[0], "nobody"),
             ):
                 with pytest.raises(StateError, match=r"session record not found: .*unknown"):
                     await missing
@@ -186,29 +227,18 @@ def test_the_runtime_reads_the_answers(journal):
 
 
 def test_evidence_is_committed_once(journal):
-    store = WatchedStore(journal)
+    store = watched(journal)
     [outcome] = run(text(store))
-    commit = store.commits[outcome.run_id]
+    commit = store.bridge.commits[outcome.run_id]
     head = journal.reader.head(outcome.run_id)
-    again = store.commit_run_evidence(copy.deepcopy(commit))
-    assert again == store.load_run(outcome.session_id, outcome.run_id)
+    again = store.bridge.commit_run_evidence(copy.deepcopy(commit))
+    assert again == store.bridge.load_run(outcome.session_id, outcome.run_id)
     changed = copy.deepcopy(commit)
     changed["run"]["output_preview"] = "something else"
-    with pytest.raises(RecordConflict):
-        store.commit_run_evidence(changed)
+    with pytest.raises(StateError, match="SHA-256") as error:
+        store.bridge.commit_run_evidence(changed)
+    assert isinstance(error.value.__cause__, RecordConflict)
     assert journal.reader.head(outcome.run_id) == head
-
-
-def test_evidence_that_wants_to_be_published_is_refused(journal):
-    store = WatchedStore(journal)
-    [outcome] = run(text(store))
-    commit = copy.deepcopy(store.commits[outcome.run_id])
-    commit["run"]["run_id"] = "another"
-    commit["publication_targets"]["archive"] = True
-    with pytest.raises(StateError, match="stream_archive"):
-        store.commit_run_evidence(commit)
-    with pytest.raises(RunNotFound):
-        journal.run_record("another")
 
 
 def test_claims_to_resume_are_recorded(journal):
@@ -221,8 +251,8 @@ def test_claims_to_resume_are_recorded(journal):
         "state": "preflight",
         "created_at": "2026-11-29T20:44:39.205969419Z",
     }
-    store.claim_hitl_resume(claim)
-    store.release_hitl_resume_claim(outcome.session_id, outcome.run_id, "claim-1")
+    store.bridge.claim_hitl_resume(claim)
+    store.bridge.release_hitl_resume_claim(outcome.session_id, outcome.run_id, "claim-1")
     facts = list(
         journal.reader.run_events(outcome.run_id, names=(ResumeClaimed.NAME, ResumeReleased.NAME))
     )
@@ -231,17 +261,17 @@ def test_claims_to_resume_are_recorded(journal):
 
 
 def test_a_journal_that_fails_stops_the_run(journal):
-    class Full(JournalSessionStore):
+    class Full(StoreBridge):
         def commit_checkpoint(self, session_id, checkpoint):
             if checkpoint["node"] == "model_response":
                 journal.close()
-            super().commit_checkpoint(session_id, checkpoint)
+            return super().commit_checkpoint(session_id, checkpoint)
 
     async def main():
         async with graceful_shutdown():
             runtime = create_agent_runtime(
                 model=ScriptedModel.text("never said"),
-                session_store=Full(journal),
+                session_store=watched(journal, Full),
                 durable_session_id="s",
             )
             await runtime.run("hello")
@@ -254,15 +284,16 @@ def test_a_journal_that_fails_stops_the_run(journal):
 def test_a_run_is_leased_while_it_goes_on_and_free_when_it_ended(tmp_path, tap):
     refused = []
 
-    class AnotherOwnerTries(WatchedStore):
-        def commit_checkpoint(self, session_id, checkpoint):
-            super().commit_checkpoint(session_id, checkpoint)
+    class AnotherOwnerTries(StoreBridge):
+        async def commit_checkpoint(self, session_id, checkpoint):
+            if (taking := super().commit_checkpoint(session_id, checkpoint)) is not None:
+                await taking
             with pytest.raises(RunIsLeased) as error:
                 other.run(checkpoint["run_id"])
             refused.append(error.value.generation)
 
     with Journal.open(tmp_path / "runs.db") as journal, Journal.open(tmp_path / "runs.db") as other:
-        [outcome] = run(parallel_tools(AnotherOwnerTries(journal), tap))
+        [outcome] = run(parallel_tools(watched(journal, AnotherOwnerTries), tap))
         assert set(refused) == {1}
         with other.run(outcome.run_id) as taken:
             assert taken.generation == 2
@@ -271,16 +302,17 @@ def test_a_run_is_leased_while_it_goes_on_and_free_when_it_ended(tmp_path, tap):
 
 
 def test_a_store_that_was_taken_over_stops_its_run(tmp_path):
-    class TakenOver(WatchedStore):
-        def commit_checkpoint(self, session_id, checkpoint):
-            super().commit_checkpoint(session_id, checkpoint)
+    class TakenOver(StoreBridge):
+        async def commit_checkpoint(self, session_id, checkpoint):
+            if (taking := super().commit_checkpoint(session_id, checkpoint)) is not None:
+                await taking
             other.run(checkpoint["run_id"], takeover=True)
 
     async def main():
         async with graceful_shutdown():
             runtime = create_agent_runtime(
                 model=ScriptedModel.text("unheard"),
-                session_store=TakenOver(journal),
+                session_store=watched(journal, TakenOver),
                 durable_session_id="s",
             )
             await runtime.run("hello")

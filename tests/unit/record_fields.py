@@ -48,7 +48,7 @@ FIELDS = {
     "head_success_run_id?:id active_run_id?:id stream_cursors?:list trace_context?:object "
     "created_at:text updated_at:text revision:count metadata?:object",
     records.RunRecord: "session_id:id run_id:id conversation_id:id parent_run_id?:id "
-    "parent_task_id?:id restore_from_run_id?:id profile?:any input:any status:word "
+    "parent_task_id?:id restore_from_run_id?:id profile?:any input?:any status:word "
     "output_preview?:text structured_output?:any environment_state?:object "
     "latest_checkpoint?:object stream_cursors?:list sequence_no:count trace_context?:object "
     "created_at:text updated_at:text revision:count metadata?:object",
@@ -68,6 +68,8 @@ FIELDS = {
     "stream_records:list checkpoints:list approvals:list deferred_tools:list "
     "stream_cursors:list display_messages:list replay_events:list display_snapshot?:object "
     "publication_targets:object related_run_updates:list host_event_publications?:list",
+    records.RelatedRunUpdate: "run_id:id expected_status:word status:word resume_claim_id:id "
+    "output_preview?:text terminal_error?:object approvals?:list deferred_tools?:list",
     records.PublicationTargets: "archive:flag replay:flag",
     records.AgentStreamRecord: "sequence:count source?:object event:object",
 }

@@ -83,6 +83,16 @@ def delta_record(delta_kind, fields):
 
 
 RECORD = event_record("tool_return", EVENTS["tool_return"])
+UPDATE = {
+    "run_id": "r1",
+    "expected_status": "waiting",
+    "status": "failed",
+    "resume_claim_id": "x",
+    "output_preview": "do",
+    "terminal_error": {"code": "x", "message": "y"},
+    "approvals": [APPROVAL],
+    "deferred_tools": [DEFERRED],
+}
 COMMIT = {
     "run": RUN,
     "context_state": CONTEXT,
@@ -103,12 +113,13 @@ COMMIT = {
     "replay_events": [{}],
     "display_snapshot": {"scope": "run:r"},
     "publication_targets": {"archive": True, "replay": False},
-    "related_run_updates": [{"run_id": "r0"}],
+    "related_run_updates": [UPDATE],
     "host_event_publications": [{"publication_key": "k"}],
 }
 
 SAMPLES: list[tuple[type[Record], dict]] = [
     (records.Usage, USAGE),
+    (records.RelatedRunUpdate, UPDATE),
     (records.TraceContext, TRACE),
     (records.ToolCall, CALL),
     (records.ToolReturn, RETURN),

@@ -196,12 +196,12 @@ def test_a_cursor_is_recorded_once_and_never_again_after_a_later_one(journal):
 
 
 def test_resume_claims_are_events_of_the_run(journal):
-    journal.run("r", session_id="s")
+    journal.run("r", session_id="s").suspend("a person decides")
     claim = samples.resume_claim()
     assert not journal.claim_resume(claim).repeated
     assert journal.claim_resume(claim).repeated
     assert not journal.release_resume("r", "x").repeated
-    assert names(journal)[1:] == ["resume.claimed", "resume.released"]
+    assert names(journal)[2:] == ["resume.claimed", "resume.released"]
     with pytest.raises(RunNotFound):
         journal.claim_resume(claim | {"run_id": "nope"})
     with pytest.raises(InvalidRecord, match="claim_id"):

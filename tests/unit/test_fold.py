@@ -145,7 +145,8 @@ def test_events_that_tell_nothing_of_the_state_change_nothing():
     before = facts(run.fold())
     run.fact("resume.claimed.v1", claim={"claim_id": "x"})
     run.fact("resume.started.v1", claim_id="x").fact("resume.released.v1", claim_id="x")
-    run.fact("cursor.saved.v1", cursor={}).fact("run.sealed.v1")
+    cursor = {"family": "display", "scope": "run:r", "sequence": 1}
+    run.fact("cursor.saved.v1", cursor=cursor).fact("run.sealed.v1")
     assert facts(run.fold()) == before | {"last": (0, 1, 7)}
 
 

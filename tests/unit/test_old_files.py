@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from journal import Journal
+from journal.doctor import examine
+from journal.errors import RecordConflict, StateConflict
 from journal.events import RunLeaseTaken
 from journal.export import export_all
 from journal.json_door import equal
@@ -41,12 +43,36 @@ def test_an_old_file_is_written_on(old):
         run = journal.run("r")
         assert run.append(samples.record(0)).repeated
         assert journal.commit_run_evidence(
-            samples.bundle(stream_records=[samples.record(9)])
+            samples.bundle(samples.run_record(sequence_no=1), stream_records=[samples.record(9)])
         ).repeated
         history = [samples.user("hi " + "x" * 300), samples.answer("yes"), samples.user("more")]
         run.checkpoint(samples.checkpoint("k3", messages=history, stream_cursor=2**64 - 1, step=2))
         assert replay(journal, "r", LATEST).checkpoint["checkpoint_id"] == "k3"
         assert replay(journal, "r", LATEST).messages[-1] == samples.user("more")
+
+
+def test_the_rules_of_a_session_store_hold_for_what_an_old_file_has(old):
+    path, _ = old
+    with Journal.open(path) as journal:
+        runs = [*journal.reader.session_events("s", names=["session.run_added.v1"])]
+        journal.save_run(samples.run_record("new", status="running"))
+        with pytest.raises(StateConflict, match=f"'new' is number {len(runs) + 1}"):
+            journal.save_run(samples.run_record("new", status="running", sequence_no=1))
+        with pytest.raises(StateConflict, match="'r' is that"):
+            journal.save_run(samples.run_record("newer", status="running", sequence_no=1))
+        before = journal.reader.head("r")
+        assert journal.approval(samples.approval("approved")).repeated
+        with pytest.raises(RecordConflict):
+            journal.approval(samples.approval("denied"))
+        with pytest.raises(StateConflict, match="does not go back"):
+            journal.save_cursor("s", "r", samples.stream_cursor(0))
+        with pytest.raises(StateConflict, match="completed, not waiting"):
+            journal.claim_resume(samples.resume_claim())
+        assert journal.set_status("r", "completed").repeated
+        assert journal.reader.head("r") == before
+        journal.set_status("r", "waiting")
+        assert not journal.claim_resume(samples.resume_claim()).repeated
+    assert examine(path).is_sound
 
 
 def test_a_lease_of_an_old_file_is_counted_on(tmp_path):

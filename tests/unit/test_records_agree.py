@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from journal.errors import InvalidRecord
 from journal.json_door import equal
-from journal.records import RunEvidenceCommit
+from journal.records import RelatedRunUpdate, RunEvidenceCommit
 from tests.unit.record_samples import (
     SAMPLES,
 )
@@ -57,7 +57,7 @@ def places(value, steps=()):
 CASES = [
     (model, sample, list(places(sample)))
     for model, sample in SAMPLES
-    if model is not RunEvidenceCommit
+    if model not in (RelatedRunUpdate, RunEvidenceCommit)
 ]
 
 

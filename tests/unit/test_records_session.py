@@ -87,10 +87,17 @@ def test_a_completed_run_must_not_have_an_error():
     validate_run({**run, "terminal_error": None})
 
 
-@pytest.mark.parametrize("status", ["queued", "starting", "running", "waiting", "cancelled"])
 @pytest.mark.parametrize("error", [None, {"code": "x", "message": ""}])
-def test_other_runs_may_have_an_error_or_not(status, error):
-    validate_run({**RUN, "status": status, "terminal_error": error})
+def test_a_run_that_was_cancelled_may_have_an_error_or_not(error):
+    validate_run({**RUN, "status": "cancelled", "terminal_error": error})
+
+
+@pytest.mark.parametrize("status", ["queued", "starting", "running", "waiting"])
+def test_a_run_that_goes_on_must_not_have_an_error(status):
+    run = {**RUN, "status": status}
+    assert path_of(validate_run, run) == "$.terminal_error"
+    assert path_of(RunRecord.model_validate, run) == "$.terminal_error"
+    validate_run({**run, "terminal_error": None})
 
 
 def test_an_error_needs_code_and_message():

@@ -7,6 +7,8 @@ import pytest
 
 from journal import Journal
 from journal.errors import FixInput, InvalidJSON, InvalidRecord, RecordConflict, RedactionFailed
+from journal.facts import fact, noted
+from journal.ids import run_stream
 from journal.json_door import dumps
 from journal.records import APPROVAL_RECORD, CHECKPOINT, RESUMABLE_STATE, STREAM_RECORD, wrap
 from tests import samples
@@ -48,6 +50,12 @@ def written(folder):
         unpacked = b"".join(dumps(event.data) for event in journal.reader.all_events())
         plain = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
     return plain + unpacked
+
+
+def claimed(journal, claim):
+    waits = fact(run_stream("r"), "run.suspended.v1", {"reason": "a person decides"})
+    journal.write_offers(noted(waits, "s"))
+    return journal.claim_resume(claim)
 
 
 SAID = {"text": f"my password is {SECRET}"}
@@ -111,7 +119,7 @@ WRITES = {
     ),
     "run": (lambda j, r: j.save_run(samples.run_record(metadata=SAID)), "$.metadata.text"),
     "resume_claim": (
-        lambda j, r: j.claim_resume({**samples.resume_claim(), "note": SECRET}),
+        lambda j, r: claimed(j, {**samples.resume_claim(), "note": SECRET}),
         "$.note",
     ),
     "event": (lambda j, r: r.set_status("cancelled", reason=SAID["text"]), "$.reason"),
@@ -305,7 +313,6 @@ def test_a_hook_that_raises_refuses_the_write(opened, tmp_path, kind):
         ("event", "$.status", "gone"),
         ("event", "$", {}),
         ("event, suspended", "$.reason", ""),
-        ("resume_claim", "$", None),
         ("session", "$.session_id", 0),
     ],
 )
@@ -317,6 +324,16 @@ def test_an_answer_that_breaks_the_record_refuses_the_write(opened, kind, place,
             WRITES[kind][0](journal, run)
         assert error.value.kind == kind.split(",", maxsplit=1)[0]
         assert len(list(journal.reader.all_events())) == before
+
+
+def test_an_answer_that_breaks_a_claim_refuses_it():
+    with Journal.open(
+        "memory://", redact=lambda value, path, _: None if path == "$" else value
+    ) as journal:
+        begun(journal)
+        with pytest.raises(RedactionFailed) as error:
+            journal.claim_resume(samples.resume_claim())
+    assert error.value.kind == "resume_claim"
 
 
 def hidden_in_place(value, _path, _kind):

@@ -24,7 +24,7 @@ BUNDLE = samples.bundle(
     deferred_tools=[samples.deferred_tool(request={"query": SECRET})],
     stream_cursors=[{**samples.stream_cursor(), "metadata": {"note": SECRET}}],
     display_messages=[{"text": SECRET}],
-    related_run_updates=[{"text": SECRET}],
+    host_event_publications=[{"text": SECRET}],
 )
 
 
@@ -79,7 +79,7 @@ def test_the_name_of_a_bundle_is_that_of_what_is_left():
         assert committed.data["sha256"] == hashlib.sha256(canonical(left)).hexdigest()
         assert committed.data["redacted"] == [
             "$.display_messages[0].text",
-            "$.related_run_updates[0].text",
+            "$.host_event_publications[0].text",
             "$.run.metadata.note",
         ]
         assert journal.run_record("r") == left["run"]

@@ -11,7 +11,7 @@ from journal.ids import run_stream
 from projections import Redaction, VersionCursor, replay
 from tests import samples
 from tests.unit.changed_rows import replaced
-from tests.unit.test_redaction import SECRET, begun, call, hide
+from tests.unit.test_redaction import GONE, SECRET, begun, call, hide
 
 
 @pytest.fixture
@@ -77,8 +77,9 @@ def test_the_latest_record_of_an_approval_or_a_deferred_tool_counts(journal):
         (2, "approval.requested.v1", "$.request.command"),
         (3, "deferred_tool.requested.v1", "$.request.query"),
     ]
-    run.approval(samples.approval("approved"))
-    run.deferred_tool(samples.deferred_tool("completed", response={"answer": SECRET}))
+    run.approval(samples.approval("approved", request={"command": GONE}))
+    told = {"request": {"query": GONE}, "response": {"answer": SECRET}}
+    run.deferred_tool(samples.deferred_tool("completed", **told))
     assert shown(journal) == [(5, "deferred_tool.resolved.v1", "$.response.answer")]
 
 

@@ -69,6 +69,8 @@ def test_a_run_is_summed_up(listed):
         "checkpoint_id": "k",
         "error": None,
         "forked_from": None,
+        "recorded_status": "running",
+        "suspended": None,
     }
 
 
@@ -122,12 +124,12 @@ def test_damaged_runs_are_listed_with_their_errors(tmp_path, flip):
     flip(path, "run:b", 1)
     with Journal.open(path) as journal:
         c, b, a = list_runs(journal)
-        assert (c.status, c.error) == ("running", None)
+        assert (c.status, c.error) == ("crashed", None)
         assert (a.session_id, a.events, a.status) == ("s", 2, None)
         assert "event 2 of 'run:a' is damaged" in a.error
         assert (b.session_id, b.opened_at) == (None, None)
         assert "event 1 of 'run:b' is damaged" in b.error
-        assert ids(list_runs(journal, status="running")) == ["c"]
+        assert ids(list_runs(journal, status="crashed")) == ["c"]
         [session] = list_sessions(journal)
         assert session.runs == ("a", "b", "c")
 

@@ -11,7 +11,7 @@ from journal.ids import Version, run_stream
 from journal.records.stream import AgentStreamEvent, UnknownEvent
 from journal.stores.interface import NewEvent
 from projections import log
-from projections.summary import FACTS, RECORDS
+from projections.summary import FACTS, RECORDS, summarize
 from tests import samples
 
 SOURCE = {"kind": "subagent", "agent_id": "w", "agent_name": "worker", "source_sequence": 0}
@@ -205,7 +205,7 @@ def test_each_fact_is_told_in_one_line(journal, run):
     run.set_status("cancelled", reason="enough")
     run.suspend("tea")
     run.resume()
-    journal.save_run(samples.run_record(status="running"))
+    journal.save_run(samples.run_record(status="waiting"))
     claim = {"claim_id": "x", "session_id": "s", "run_id": "r", "state": "preflight"}
     journal.claim_resume(claim | {"created_at": "2026-11-29T20:44:39Z"})
     journal.release_resume("r", "x")
@@ -223,16 +223,29 @@ def test_each_fact_is_told_in_one_line(journal, run):
         "cancelled: enough",
         "tea",
         "goes on",
-        "running",
+        "waiting",
         "x",
         "x",
     ]
 
 
-def test_every_event_of_a_run_can_be_told():
-    assert set(FACTS) | {"stream.recorded.v1"} == {
-        name for name in EVENTS if not name.startswith("session.")
-    }
+def test_every_event_can_be_told():
+    assert set(FACTS) | {"stream.recorded.v1"} == set(EVENTS)
+
+
+def test_events_of_a_session_are_told_in_a_line(journal):
+    journal.save_session(samples.session_record())
+    journal.set_session_status("s", "archived")
+    journal.save_environment("s", {"provider": "p", "reference": "x"})
+    journal.commit_run_evidence(samples.bundle())
+    told = [summarize(event) for event in journal.reader.session_events("s")]
+    assert told == [
+        "session record",
+        "archived",
+        "environment state x",
+        "run r",
+        "run r: completed, committed",
+    ]
 
 
 def test_every_kind_of_the_record_vocabulary_can_be_told():
