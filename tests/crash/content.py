@@ -120,7 +120,8 @@ def recorded(journal, event):
             value = event.data["record"]
             return value["sequence"], value
         case "status":
-            return int(event.data["reason"]), event.data
+            value = {k: v for k, v in event.data.items() if k != "generation"}  # of the lease
+            return int(event.data["reason"]), value
         case "checkpoint":
             value = journal.reader.document(event)
             return int(value["checkpoint_id"].removeprefix("k")), value
