@@ -129,6 +129,8 @@ _MARKS = ("imported", "redacted")
 
 def settle_notes(write: Write) -> None:
     """Settle the notes of sessions as the events of runs before them, which they repeat."""
+    if not (write.receipts or write.repeats):
+        return
     for at, offer in enumerate(write.offers):
         if offer.name not in RUN_NOTES:
             continue

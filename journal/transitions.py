@@ -104,8 +104,9 @@ def check_transitions(reader: Reader, made: Sequence[Offer]) -> None:
     Raises:
         StateConflict, InvalidRecord: see `check_transition`.
     """
-    for at, offer in enumerate(made):
-        check_transition(reader, offer, made[:at])
+    checked = [offer for offer in made if offer.name in _CHECKS]
+    for at, offer in enumerate(checked):
+        check_transition(reader, offer, checked[:at])
 
 
 def _check_request(held: Recorded, offer: Offer) -> None:
