@@ -39,7 +39,13 @@ from projections.resume_snapshot import SessionResumeSnapshot, resume_snapshot
 from projections.resume_state import Decisions, InterruptedToolCall, ResumeState, resume_state
 from projections.resuming import Resumption, aresume, resume
 from projections.run_comparison import diff_runs
-from projections.run_contents import approvals, checkpoints, deferred_tools, stream_records
+from projections.run_contents import (
+    approvals,
+    checkpoints,
+    deferred_tools,
+    latest_checkpoint,
+    stream_records,
+)
 from projections.run_history import HistoryEntry, history
 from projections.run_log import LogEntry, Shrunk, log
 from projections.session_records import session_record
@@ -111,6 +117,7 @@ __all__ = [
     "diff_runs",
     "families",
     "history",
+    "latest_checkpoint",
     "list_run_records",
     "list_runs",
     "list_session_records",

@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from journal.codec import RecordedEvent
-from journal.documents import Walk
 from journal.errors import CorruptEvent, InvalidRecord, brief
 from journal.events import CheckpointTaken
 from journal.lineage import Bound
 from projections.blame import blamed_on
-from projections.documents import Documents
-from projections.look import LookIntoViews
 from projections.named_places import checkpoint_name
 from projections.order import FACT_RANK, PAST_RANK, RECORD_RANK, shaped, whole
 from projections.places import place_of
 from projections.reach import Reach
 from projections.reading import HasReader
-from projections.run_at import RunAt
+from projections.run_at import RunAt, documents_of
 from projections.run_index import RunIndex
-from projections.stored_documents import StoredDocuments
 
 
 def checkpoints(journal: HasReader, run_id: str) -> list[dict[str, Any]]:
@@ -35,13 +31,20 @@ def checkpoints(journal: HasReader, run_id: str) -> list[dict[str, Any]]:
     index = RunIndex(journal, run_id)
     with blamed_on(index.stream):
         events = checkpoint_events(index, index.whole)
-        look = LookIntoViews(journal.views, journal.reader)
-        documents = Documents(journal.reader, StoredDocuments(look, Walk()))
+        documents = documents_of(journal)
         taken = {
             event.version: documents.of(event) or {}
             for event in sorted(events, key=lambda event: event.version)
         }
     return [taken[event.version] for event in events]
+
+
+def latest_checkpoint(journal: HasReader, run_id: str) -> dict[str, Any] | None:
+    """Give a run's last checkpoint in logical order, as handed in; see `checkpoints`."""
+    index = RunIndex(journal, run_id)
+    with blamed_on(index.stream):
+        events = checkpoint_events(index, index.whole)
+        return documents_of(journal).of(events[-1]) if events else None
 
 
 def checkpoint_events(index: RunIndex, reach: Reach) -> list[RecordedEvent]:

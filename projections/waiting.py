@@ -8,18 +8,17 @@ from typing import Any
 from journal.codec import RecordedEvent
 from journal.errors import BrokenBase, CorruptEvent, RunNotFound, UnknownEvent
 from journal.ids import Version, run_stream
+from journal.records import TERMINAL
 from journal.times import format_time
 from projections.blame import blamed_on
 from projections.control_flow import ToolAsked, tools_asked
-from projections.documents import Documents
 from projections.fold import RunFold
-from projections.look import LookIntoViews
 from projections.looked_up import LookedUp
 from projections.order import shaped, text
 from projections.reading import HasReader
+from projections.run_at import documents_of
 from projections.run_index import RunIndex
-from projections.standing import ENDED, derived_status
-from projections.stored_documents import StoredDocuments
+from projections.standing import derived_status
 from projections.waiting_item import APPROVAL, DEFERRED_TOOL, WaitingItem, WaitingKind
 
 
@@ -116,7 +115,7 @@ class Waiting:
             fold, _ = index.folded(index.whole, self._looked_up.see)
             recorded = fold.approvals if kind is APPROVAL else fold.deferred_tools
             status = fold.progress.status
-            asked = [] if status in ENDED else self._asked(fold, kind)
+            asked = [] if status in TERMINAL else self._asked(fold, kind)
             if not recorded and not asked:
                 return []
             standing = derived_status(
@@ -135,8 +134,7 @@ class Waiting:
 
     def _asked(self, fold: RunFold, kind: WaitingKind) -> list[ToolAsked]:
         index = self._index
-        look = StoredDocuments(LookIntoViews(self._journal.views, index.reader))
-        documents = Documents(index.reader, look)
+        documents = documents_of(self._journal)
         levels = index.levels(index.whole)
         asked = tools_asked(levels, fold, self._looked_up, documents)
         return [each for each in asked if each.control_flow == kind.control_flow]

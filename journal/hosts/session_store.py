@@ -164,8 +164,9 @@ class SessionStore:
 
     def latest_checkpoint(self, session_id: str, run_id: str) -> Fields | None:
         """Give a run's last checkpoint in logical order."""
-        checkpoints = self.load_checkpoints(session_id, run_id)
-        return checkpoints[-1] if checkpoints else None
+        if not self.has(session_id, run_id):
+            return None
+        return projections.latest_checkpoint(self.journal, run_id)
 
     def append_stream_records(
         self, session_id: str, run_id: str, records: Sequence[Mapping[str, Any]]

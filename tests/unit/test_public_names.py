@@ -89,6 +89,7 @@ NAMES = {
         "diff_runs",
         "families",
         "history",
+        "latest_checkpoint",
         "list_run_records",
         "list_runs",
         "list_session_records",

@@ -7,6 +7,7 @@ import pytest
 
 from journal import Journal
 from journal.errors import CursorOutOfRange, RunNotFound
+from journal.hosts.session_store import SessionStore
 from journal.json_door import equal
 from projections import approvals, checkpoints, deferred_tools, replay, run_record, stream_records
 from tests import samples
@@ -249,3 +250,16 @@ def test_runs_of_old_files_have_records(tmp_path, name):
                 assert found["input"] == saved["input"]
             else:
                 assert found["status"] in ("running", "waiting", "completed")
+
+
+def test_the_latest_checkpoint_alone_is_the_last_of_all(journal):
+    store = SessionStore(journal)
+    assert store.latest_checkpoint("s", "r") is None
+    journal.run("r", session_id="s").release()
+    assert store.latest_checkpoint("s", "r") is None
+    for checkpoint_id, cursor in (("k5", 5), ("k9", 9), ("k2", 2)):
+        journal.commit_checkpoint("s", samples.checkpoint(checkpoint_id, stream_cursor=cursor))
+        latest = store.latest_checkpoint("s", "r")
+        assert latest == store.load_checkpoints("s", "r")[-1]
+    assert latest["checkpoint_id"] == "k9"
+    assert store.latest_checkpoint("elsewhere", "r") is None
