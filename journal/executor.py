@@ -107,16 +107,23 @@ class JournalExecutor:
         return None if asked is None else Suspend(asked.message)
 
     async def _decide(self, checkpoint: AgentCheckpoint) -> Decision:
-        if self._policy is None:
-            return Continue()
-        try:
-            return await ask(self._policy, checkpoint)
-        except AgentExecutorError:
-            raise
-        except Exception as error:
-            raise AgentExecutorError(
-                f"the policy failed at checkpoint {checkpoint.checkpoint_id!r}: {error}"
-            ) from error
+        return Continue() if self._policy is None else await decided(self._policy, checkpoint)
+
+
+async def decided(policy: Policy, checkpoint: AgentCheckpoint) -> Decision:
+    """Ask a policy about a checkpoint, for a host that stops where it cannot tell.
+
+    Raises:
+        AgentExecutorError: the policy failed, or answered something else.
+    """
+    try:
+        return await ask(policy, checkpoint)
+    except AgentExecutorError:
+        raise
+    except Exception as error:
+        raise AgentExecutorError(
+            f"the policy failed at checkpoint {checkpoint.checkpoint_id!r}: {error}"
+        ) from error
 
 
 async def ask(policy: Policy, checkpoint: AgentCheckpoint) -> Decision:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from journal.codec import validate
+from journal.codec import RecordedEvent, validate
 from journal.events import (
     EnvironmentReferenced,
     EventData,
@@ -161,6 +161,12 @@ def status_of(name: str, value: Mapping[str, Any]) -> str:
             return str(value["run"]["status"])
         case _:
             return str(value["status"])
+
+
+def told_status(event: RecordedEvent) -> str:
+    """Tell the run status that a recorded event of `offers.STATUS_FACTS` set."""
+    saved = event.name == RunSaved.NAME
+    return status_of(event.name, event.data["run"] if saved else event.data)
 
 
 def fact(stream: StreamId, name: str, fields: Mapping[str, Any]) -> Offer:

@@ -63,6 +63,12 @@ def why_free(lease: Lease | None, now: int) -> str | None:
     return "gone" if is_gone(lease) else None
 
 
+def leased(run_id: str, lease: Lease, now: int) -> RunIsLeased:
+    """Make the error that says whose a live lease is, and how long it lasts."""
+    left = max(0.0, (lease.expires_at - now) / 1e6)
+    return RunIsLeased(run_id, named(lease), lease.generation, left)
+
+
 class Held:
     """A lease that this journal holds, shared by every handle on the run."""
 
@@ -259,8 +265,7 @@ class Leases:
         now = self._clock()
         why = why_free(found, now)
         if why is None and not takeover:
-            left = max(0.0, (found.expires_at - now) / 1e6)
-            raise RunIsLeased(run_id, named(found), found.generation, left)
+            raise leased(run_id, found, now)
         return why or "takeover"
 
     @staticmethod

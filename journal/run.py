@@ -196,15 +196,7 @@ class Run:
         Raises:
             StaleWriter: another owner took the run over; nothing was written.
         """
-        if not made:
-            return []
-        write = self._request(made)
-        try:
-            return self._writer.write(write)
-        except LeaseMoved as moved:
-            raise self._stale(moved) from None
-        finally:
-            self._leases.check_renewal(self._held, write)
+        return self._write(self._request(made)) if made else []
 
     async def write_soon(self, made: list[Offer], *, lingers: bool = False) -> list[Receipt]:
         """Write from a task of an event loop; see `write`.
@@ -212,15 +204,7 @@ class Run:
         Args:
             lingers: it may wait up to 50 ms for other writes to share a transaction.
         """
-        if not made:
-            return []
-        write = self._request(made, lingers=lingers)
-        try:
-            return await self._writer.write_soon(write)
-        except LeaseMoved as moved:
-            raise self._stale(moved) from None
-        finally:
-            self._leases.check_renewal(self._held, write)
+        return await self._write_soon(self._request(made, lingers=lingers)) if made else []
 
     def write_decided(self, decide: Decide) -> Receipt:
         """Write what a function decides from what this run holds; gives the first receipt.
@@ -229,19 +213,23 @@ class Run:
             StaleWriter: another owner took the run over; nothing was written.
             StateConflict: it may not be, as things stand.
         """
-        write = self._request([], decide=decide)
+        return self._write(self._request([], decide=decide))[0]
+
+    async def write_decided_soon(self, decide: Decide) -> Receipt:
+        """Write what a function decides from a task of an event loop; see `write_decided`."""
+        return (await self._write_soon(self._request([], decide=decide)))[0]
+
+    def _write(self, write: Write) -> list[Receipt]:
         try:
-            return self._writer.write(write)[0]
+            return self._writer.write(write)
         except LeaseMoved as moved:
             raise self._stale(moved) from None
         finally:
             self._leases.check_renewal(self._held, write)
 
-    async def write_decided_soon(self, decide: Decide) -> Receipt:
-        """Write what a function decides from a task of an event loop; see `write_decided`."""
-        write = self._request([], decide=decide)
+    async def _write_soon(self, write: Write) -> list[Receipt]:
         try:
-            return (await self._writer.write_soon(write))[0]
+            return await self._writer.write_soon(write)
         except LeaseMoved as moved:
             raise self._stale(moved) from None
         finally:

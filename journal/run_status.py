@@ -7,7 +7,7 @@ from typing import Any
 from journal.codec import RecordedEvent
 from journal.errors import StateConflict
 from journal.events import CheckpointTaken, RunCommitted, RunSaved, RunStatusChanged, StreamRecorded
-from journal.facts import noted, status_of
+from journal.facts import noted, told_status
 from journal.json_door import equal
 from journal.offers import STATUS_FACTS, Offer
 from journal.reader import Reader
@@ -26,8 +26,7 @@ def current_status(reader: Reader, run_id: str) -> str:
     """
     event = reader.last_run_event(run_id, STATUS_FACTS)
     if event is not None:
-        saved = event.name == RunSaved.NAME
-        return status_of(event.name, event.data["run"] if saved else event.data)
+        return told_status(event)
     first = reader.first_run_event(run_id, (CheckpointTaken.NAME,))
     status = "running" if first is None else str(first.data["status"])
     return "running" if status == "starting" else status

@@ -81,7 +81,7 @@ class Writing:
         return str(self._openings.known(run_id)["session_id"])
 
     def held(self, offer: Offer) -> Receipt | None:
-        """Tell the first receipt of an offer that is recorded; for `journal.commit`."""
+        """Tell the first receipt of an offer that is recorded; None for a new one."""
         return self._writer.held(offer)
 
     def is_same(self, offer: Offer, event: RecordedEvent) -> bool:

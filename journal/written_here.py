@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from journal.errors import StateConflict
-from journal.events import OPENINGS, RunLeaseTaken, RunSaved
-from journal.facts import status_of
+from journal.events import OPENINGS, RunLeaseTaken
+from journal.facts import status_of, told_status
 from journal.ids import RUN_PREFIX, Version
 from journal.offers import STATUS_FACTS, Offer
 from journal.reader import Reader
@@ -53,6 +53,5 @@ def _ended_here(reader: Reader, run_id: str) -> bool:
     ended = False
     for event in reader.run_events(run_id, names=STATUS_FACTS):
         if not event.imported:
-            saved = event.name == RunSaved.NAME
-            ended = status_of(event.name, event.data["run"] if saved else event.data) in TERMINAL
+            ended = told_status(event) in TERMINAL
     return ended

@@ -9,7 +9,7 @@ from typing import Any
 from journal.codec import RecordedEvent
 from journal.events import CheckpointTaken, StreamRecorded
 from projections.blame import blamed_on
-from projections.control_flow import APPROVAL_REQUIRED, CALL_DEFERRED
+from projections.control_flow import control_flow
 from projections.levels import last_return
 from projections.looked_up import LookedUp
 from projections.order import shaped
@@ -44,7 +44,7 @@ class CallAnswers:
                 continue
             with shaped(event):
                 part = event.data["record"]["event"]["tool_return"]
-                if _asks(part) is None and part["tool_call_id"] not in self.answered:
+                if control_flow(part) is None and part["tool_call_id"] not in self.answered:
                     self.returns.append(part)
         self.answered |= {part["tool_call_id"] for part in self.returns}
 
@@ -93,10 +93,4 @@ def _is_before(item: WaitingItem, moment: int | None) -> bool:
 def _is_answer(part: Any) -> bool:
     if not isinstance(part, dict) or "tool_call_id" not in part:
         return False
-    return part.get("kind", "tool_return") == "tool_return" and _asks(part) is None
-
-
-def _asks(part: dict[str, Any]) -> str | None:
-    """Tell what a tool returned that it asks for in place of an answer."""
-    flow = (part.get("metadata") or {}).get("control_flow")
-    return flow if flow in {APPROVAL_REQUIRED, CALL_DEFERRED} else None
+    return part.get("kind", "tool_return") == "tool_return" and control_flow(part) is None

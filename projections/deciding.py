@@ -15,7 +15,7 @@ from journal.leases import why_free
 from journal.offers import Offer
 from journal.owner import named
 from journal.times import format_time
-from journal.transitions import check_transition
+from journal.transitions import check_transitions
 from projections.reading import HasReader
 from projections.waiting import waiting_items
 from projections.waiting_item import (
@@ -177,8 +177,7 @@ def _record(journal: Journal, item: WaitingItem, changes: Fields) -> None:
 
 
 def _checked(journal: Journal, made: list[Offer]) -> list[Offer]:
-    for offer in made:
-        check_transition(journal.reader, offer)
+    check_transitions(journal.reader, made)
     return made
 
 

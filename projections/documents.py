@@ -30,7 +30,7 @@ class Documents:
         """Give the document of an event, as the host handed it in; None without an event."""
         if event is None:
             return None
-        at = Ref(event.stream, event.version)
+        at = Ref.to(event)
         if at not in self._rebuilt:
             document = self._rebuild(event)
             with shaped(event):

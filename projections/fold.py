@@ -149,7 +149,7 @@ def _record(fold: RunFold, sequence: int, at: RecordedEvent, record: dict[str, A
     fold.last_sequence = sequence
     fold.tail_records += 1
     if "redacted" in at.data:
-        fold.redacted_tail.append(_ref(at))
+        fold.redacted_tail.append(Ref.to(at))
     event = record["event"]
     if not is_own(record):
         fold.children.record(record["source"], event)
@@ -157,7 +157,7 @@ def _record(fold: RunFold, sequence: int, at: RecordedEvent, record: dict[str, A
     kind = event["kind"]
     fold.progress.record(kind, event)
     if kind == "model_response":
-        ref = _ref(at)
+        ref = Ref.to(at)
         fold.progress.streamed.response = ref
         step = whole(event["step"])
         fold.furthest = max(fold.furthest, step)
@@ -167,15 +167,11 @@ def _record(fold: RunFold, sequence: int, at: RecordedEvent, record: dict[str, A
     elif kind == "tool_call":
         call = event["call"]
         text(call["name"])
-        fold.calls.setdefault(text(call["id"]), _ref(at))
+        fold.calls.setdefault(text(call["id"]), Ref.to(at))
     elif kind == "tool_return":
         fold.returned[text(event["tool_return"]["tool_call_id"])] = None
     elif kind == "run_start" and fold.conversation_id is None:
         fold.conversation_id = event["conversation_id"]
-
-
-def _ref(event: RecordedEvent) -> Ref:
-    return Ref(event.stream, event.version)
 
 
 def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a closed match
@@ -188,17 +184,17 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
         case "checkpoint.taken.v1":
             _checkpoint(fold, entry)
         case "context.exported.v1":
-            fold.context = _ref(event)
+            fold.context = Ref.to(event)
             if data.get("messages") is not None:
-                fold.history = _ref(event)
+                fold.history = Ref.to(event)
                 fold.responses = []
                 fold.messages.history(data["messages"])
         case "environment.exported.v1":
-            fold.environment = _ref(event)
+            fold.environment = Ref.to(event)
         case "approval.requested.v1" | "approval.decided.v1":
-            fold.approvals[text(data["record"]["approval_id"])] = _ref(event)
+            fold.approvals[text(data["record"]["approval_id"])] = Ref.to(event)
         case "deferred_tool.requested.v1" | "deferred_tool.resolved.v1":
-            fold.deferred_tools[text(data["record"]["deferred_id"])] = _ref(event)
+            fold.deferred_tools[text(data["record"]["deferred_id"])] = Ref.to(event)
         case "run.opened.v1" | "run.forked.v1":
             fold.session_id = text(data["session_id"])
             fold.conversation_id = data.get("conversation_id") or fold.conversation_id
@@ -238,7 +234,7 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
 def _checkpoint(fold: RunFold, entry: Entry) -> None:
     event = entry.event
     data = event.data
-    fold.checkpoint = fold.history = _ref(event)
+    fold.checkpoint = fold.history = Ref.to(event)
     fold.checkpoint_id = text(data["checkpoint_id"])
     fold.since = entry[:3]
     fold.responses = []

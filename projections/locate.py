@@ -178,7 +178,7 @@ def _before_more_messages(index: RunIndex, cursor: MessageCursor) -> Located:
     event = found.entry.event
     cut = None
     if found.before != target and found.epoch == epoch:
-        cut = Cut(cursor.messages, epoch, Ref(event.stream, event.version))
+        cut = Cut(cursor.messages, epoch, Ref.to(event))
     return Located(found.of, replace(found.reach, before=found.entry.place), cut)
 
 

@@ -20,7 +20,7 @@ class LookedUp:
     def see(self, entry: Entry) -> None:
         """Remember an event that was read."""
         event = entry.event
-        self._seen[Ref(event.stream, event.version)] = event
+        self._seen[Ref.to(event)] = event
 
     def one(self, at: Ref | None) -> RecordedEvent | None:
         """Give an event; None for none."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, InvalidEnvelope
@@ -54,6 +54,11 @@ class Ref(NamedTuple):
 
     stream: StreamId
     version: Version
+
+    @classmethod
+    def to(cls, event: RecordedEvent) -> Self:
+        """Refer to an event."""
+        return cls(event.stream, event.version)
 
 
 def anchored(events: Iterable[RecordedEvent], largest: int = BEFORE_RECORDS) -> Iterator[Entry]:

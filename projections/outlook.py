@@ -10,8 +10,8 @@ from journal import times
 from journal.errors import RunIsLeased, StateConflict
 from journal.events import RunResumed
 from journal.ids import run_stream
-from journal.leases import why_free
-from journal.owner import named
+from journal.leases import leased, why_free
+from journal.records import TERMINAL
 from projections.reading import HasReader
 from projections.replaying import replay
 from projections.resume_state import (
@@ -21,7 +21,7 @@ from projections.resume_state import (
     ResumeState,
     resume_state,
 )
-from projections.standing import ENDED, derived_status
+from projections.standing import derived_status
 from projections.stopped import stopped_in_order
 from projections.view import RunView
 from projections.waiting import Waiting
@@ -94,9 +94,8 @@ def resume_outlook(journal: HasReader, run_id: str) -> ResumeOutlook:
     items = [item for kind in (APPROVAL, DEFERRED_TOOL) for item in waiting.items(kind)]
     obstacles: list[StateConflict | RunIsLeased] = []
     lease = reader.lease(run_id)
-    if lease is not None and why_free(lease, times.now()) is None:
-        left = max(0.0, (lease.expires_at - times.now()) / 1e6)
-        obstacles.append(RunIsLeased(run_id, named(lease), lease.generation, left))
+    if lease is not None and why_free(lease, now := times.now()) is None:
+        obstacles.append(leased(run_id, lease, now))
     state, conflict = _state(journal, run_id)
     if conflict is not None:
         obstacles.append(conflict)
@@ -141,7 +140,7 @@ def allow_resume(  # noqa: PLR0913 - what is allowed, by whom and why
     outlook = resume_outlook(journal, run_id)
     what = f"run {run_id!r}"
     for obstacle in outlook.obstacles:
-        if isinstance(obstacle, RunIsLeased) or outlook.status in ENDED:
+        if isinstance(obstacle, RunIsLeased) or outlook.status in TERMINAL:
             raise obstacle
     calls = [call.id for call in outlook.open_tool_calls if call.state == UNKNOWN_AFTER_CRASH]
     known = {call.id for call in outlook.open_tool_calls}

@@ -102,7 +102,7 @@ def numbers_past_damage(reader: Reader, session_id: str) -> dict[str, int]:
         pass  # its whole stream is lost
     found: dict[str, int] = {}
     for opened in openings_of(reader, session_id):
-        run_id = opened.stream.removeprefix("run:")
+        run_id = str(opened.run_id)
         number = opened.data.get("sequence_no")
         if number is None and notes.is_fixed(run_id):
             number = notes.of[run_id]

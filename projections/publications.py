@@ -9,13 +9,11 @@ from journal.errors import CorruptEvent, SessionNotFound
 from journal.events import PublicationAcknowledged, RunCommitted, SessionRunChanged
 from journal.publications import publication_id
 from journal.reader import Reader
+from journal.records import PublicationTarget
 from projections.order import shaped
 from projections.past_damage import openings_of
 from projections.reading import HasReader
 from projections.run_contents import stream_records
-
-TARGETS = ("archive", "replay")
-"""Where the stream of a run may be published to."""
 
 
 def pending_publications(journal: HasReader, session_id: str) -> list[dict[str, Any]]:
@@ -61,7 +59,7 @@ def _told_by_runs(reader: Reader, session_id: str) -> dict[str, set[str]]:
     """Tell the same of a session whose notes are damaged, by the evidence itself."""
     found = {}
     for opened in openings_of(reader, session_id):
-        run_id = opened.stream.removeprefix("run:")
+        run_id = str(opened.run_id)
         committed = reader.last_run_event(run_id, (RunCommitted.NAME,))
         if committed is not None:
             with shaped(committed):
@@ -82,7 +80,7 @@ def _acknowledged(reader: Reader, run_id: str, committed: RecordedEvent) -> set[
 def _publication(
     journal: HasReader, session_id: str, committed: RecordedEvent, pending: set[str]
 ) -> dict[str, Any]:
-    run_id = committed.stream.removeprefix("run:")
+    run_id = str(committed.run_id)
     with shaped(committed):
         rest, run = committed.data["rest"], committed.data["run"]
         publication = {
@@ -92,7 +90,7 @@ def _publication(
             "stream_records": stream_records(journal, run_id),
             "display_messages": rest.get("display_messages") or [],
             "replay_events": rest.get("replay_events") or [],
-            **{f"{target}_pending": target in pending for target in TARGETS},
+            **{f"{target}_pending": target in pending for target in PublicationTarget},
             "created_at": run["updated_at"],
         }
     if rest.get("display_snapshot") is not None:

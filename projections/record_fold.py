@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from journal.codec import RecordedEvent
 from journal.events import RunStatusChanged
 from journal.facts import status_of
+from journal.records.stream_cursor import position_of
 from projections.order import Ref, text, whole
 
 MOST = 2**64 - 1
@@ -78,7 +79,7 @@ class RecordFold:
         match event.name:
             case "checkpoint.taken.v1":
                 if self.checkpoint is None:
-                    self.checkpoint = _ref(event)
+                    self.checkpoint = Ref.to(event)
                 self._saved(event)
             case "run.saved.v1":
                 self._record(event)
@@ -87,7 +88,7 @@ class RecordFold:
             case "run.status_changed.v1" | "run.suspended.v1" | "run.resumed.v1":
                 self._changed(event)
             case "cursor.saved.v1":
-                self._put(event.data["cursor"], _ref(event), None)
+                self._put(event.data["cursor"], Ref.to(event), None)
                 self.revision = min(self.revision + 1, MOST)
                 self._updated(event)
             case _:
@@ -96,7 +97,7 @@ class RecordFold:
     def _record(self, event: RecordedEvent) -> None:
         run = event.data["run"]
         first = self.record is None
-        self.record = _ref(event)
+        self.record = Ref.to(event)
         self.status = text(run["status"])
         self.change = self.preview = None
         self.without_output = False
@@ -120,7 +121,7 @@ class RecordFold:
 
     def _changed(self, event: RecordedEvent) -> None:
         self.status = status_of(event.name, event.data)
-        self.change = _ref(event)
+        self.change = Ref.to(event)
         if event.name == RunStatusChanged.NAME:
             said = event.data.get("output_preview") is not None
             self.preview = self.change if said else None
@@ -138,7 +139,7 @@ class RecordFold:
 
     def _put(self, cursor: dict[str, Any], ref: Ref, place: int | None) -> None:
         """Take a cursor that is not behind the one there is."""
-        at = cursor.get("position", cursor)  # the old form is flat
+        at = position_of(cursor)
         family, scope, sequence = text(at["family"]), text(at["scope"]), whole(at["sequence"])
         held = self.cursors.get((family, scope))
         if held is None or sequence >= held.sequence:
@@ -151,7 +152,3 @@ class RecordFold:
         yield from (self.record, self.checkpoint, self.change, self.preview)
         for cursor in self.cursors.values():
             yield from (cursor.ref, cursor.saved)
-
-
-def _ref(event: RecordedEvent) -> Ref:
-    return Ref(event.stream, event.version)

@@ -17,13 +17,14 @@ from journal.claims import current_claim
 from journal.errors import StateConflict
 from journal.events import RunSealed
 from journal.ids import Version
+from journal.records import TERMINAL
 from journal.related import goes_on_in
 from journal.run_status import current_status
 from projections.attempts import Attempts
 from projections.call_answers import CallAnswers
 from projections.reading import HasReader
 from projections.replaying import replay
-from projections.standing import ENDED, UNFINISHED, derived_status
+from projections.standing import UNFINISHED, derived_status
 from projections.stopped import stopped_in_order
 from projections.view import RunView
 from projections.waiting import Waiting
@@ -239,9 +240,9 @@ def _must_not_have_ended(journal: HasReader, view: RunView) -> None:
     what = f"run {run_id!r}"
     other = goes_on_in(reader, run_id)
     for status in (view.live.status, current_status(reader, run_id)):
-        if status in ENDED and other is None:
+        if status in TERMINAL and other is None:
             raise StateConflict(what, f"is {status}", FORK_IT)
-        if status in ENDED:
+        if status in TERMINAL:
             how = f"is {status}: it went on in run {other!r}"
             raise StateConflict(what, how, _instead(journal, str(other)))
     if reader.last_run_event(run_id, (RunSealed.NAME,)) is not None:
@@ -254,7 +255,7 @@ def _instead(journal: HasReader, other: str) -> str:
     standing = derived_status(journal, other, status)
     if standing in UNFINISHED:
         return f"resume that one: it is {standing}"
-    if standing in ENDED:
+    if standing in TERMINAL:
         return f"that one is {standing}, too: fork it at a cursor to go on from there"
     return "its host is at work on that one: suspend it to stop that"
 

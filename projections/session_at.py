@@ -10,6 +10,7 @@ from journal.documents import Walk
 from journal.errors import BrokenBase, CorruptEvent, UnknownEvent
 from journal.events import OPENINGS, RunCommitted
 from journal.ids import Position, Version, run_stream
+from journal.records import TERMINAL
 from projections.documents import Documents
 from projections.order import Ref, whole
 from projections.past_damage import numbers_past_damage
@@ -22,9 +23,6 @@ from projections.touches import touched_before
 
 UNREADABLE = (BrokenBase, CorruptEvent, UnknownEvent)
 """What is raised for a run that is damaged, or of a newer journal."""
-
-OVER = ("completed", "failed", "cancelled")
-"""Statuses that a run ends with."""
 
 
 class Heads(NamedTuple):
@@ -168,7 +166,7 @@ class SessionAt:
             if touch.position <= since:
                 continue
             head = touch.run_id
-            if touch.status not in OVER:
+            if touch.status not in TERMINAL:
                 active, ends = touch.run_id, []
             elif active == touch.run_id:
                 active = None
@@ -177,7 +175,7 @@ class SessionAt:
             if touch.status == "completed":
                 success = touch.run_id
         # A record saved late may name one that was over by then.
-        if active is not None and statuses.get(active) in OVER:
+        if active is not None and statuses.get(active) in TERMINAL:
             active = None
         if active is not None and any(self._was_active(end, active) for end in ends):
             active = None
@@ -195,7 +193,7 @@ class SessionAt:
                 return False
             before = self.run(end.run_id, Position(ended.position - 1))
             touched = touched_before(before, ended)
-            return touched is not None and touched > last and status_of(before) not in OVER
+            return touched is not None and touched > last and status_of(before) not in TERMINAL
         except UNREADABLE:
             return False
 

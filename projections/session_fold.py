@@ -129,7 +129,7 @@ class SessionFold:
             if until is not None and opened.position > until:
                 continue
             note = Position(opened.position + 1)
-            notes = self.runs.setdefault(opened.stream.removeprefix("run:"), RunNotes(note, note))
+            notes = self.runs.setdefault(str(opened.run_id), RunNotes(note, note))
             notes.opened = note
             if not self.last:
                 self.last, self.created_at = opened.position, opened.recorded_at

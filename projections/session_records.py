@@ -14,6 +14,7 @@ from typing import Any
 from journal.errors import InvalidRecord, brief
 from journal.ids import Position
 from journal.records import RESUMABLE_STATE, unwrap
+from journal.records.stream_cursor import position_of
 from journal.times import format_time
 from projections.order import shaped
 from projections.reading import HasReader
@@ -145,7 +146,7 @@ def latest_cursors(cursors: Iterable[dict[str, Any]], *, moved: bool) -> list[di
     """
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for cursor in cursors:
-        at = cursor.get("position", cursor)  # the old form is flat
+        at = position_of(cursor)
         key = at["family"], at["scope"]
         if moved:
             found.pop(key, None)

@@ -20,9 +20,6 @@ NOT_BEGUN = (None, "queued")
 UNFINISHED = frozenset({"waiting", CRASHED})
 """Derived statuses of runs that go on only when somebody resumes them."""
 
-ENDED = frozenset({"completed", "failed", "cancelled"})
-"""Statuses that a run ends with."""
-
 DIED = ("expired", "gone")
 """What became of a lease that was not given back."""
 

@@ -9,12 +9,11 @@ from journal.events import (
     CheckpointTaken,
     RunCommitted,
     RunResumed,
-    RunSaved,
     RunStatusChanged,
     RunSuspended,
     StreamRecorded,
 )
-from journal.facts import status_of
+from journal.facts import told_status
 from journal.offers import STATUS_FACTS
 from journal.written_here import was_written_here
 from projections.reach import Reach
@@ -65,7 +64,7 @@ def stopped_in_order(journal: HasReader, view: RunView) -> bool:
 def _status(event: RecordedEvent) -> str:
     if event.name == CheckpointTaken.NAME:
         return str(event.data["status"])
-    return status_of(event.name, event.data["run"] if event.name == RunSaved.NAME else event.data)
+    return told_status(event)
 
 
 def _is_foreign(level: RunIndex, event: RecordedEvent) -> bool:

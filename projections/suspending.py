@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from journal.errors import StateConflict
+from journal.records import TERMINAL
 from journal.related import goes_on_in
 from journal.times import format_time
 from projections.replaying import replay
-from projections.standing import ENDED, derived_status
+from projections.standing import derived_status
 
 if TYPE_CHECKING:
     from journal import Journal, Receipt
@@ -61,7 +62,7 @@ def request_suspend(
     view = replay(journal, run_id, tail=0)
     status = view.live.status
     other = goes_on_in(journal.reader, run_id)
-    if status in ENDED:
+    if status in TERMINAL:
         how = f"is {status} and cannot be suspended"
         left = "there is nothing left to stop"
         remedy = left if other is None else f"it went on in run {other!r}: suspend that one"

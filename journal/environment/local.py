@@ -12,9 +12,10 @@ from typing import BinaryIO
 from journal.environment.confined import DIRECTORY, Confined, Place
 from journal.environment.local_policy import LocalPolicy
 from journal.environment.removal import remove_tree
+from journal.environment.restored import Restored
 from journal.errors import FileNotInEnvironment, PathRefused, StorageFailed
 from journal.json_door import JSON
-from journal.records import EnvironmentProcess, EnvironmentResource, EnvironmentState
+from journal.records import EnvironmentState
 
 FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 """Opening never follows a link and never waits, for the other end of a pipe, say."""
@@ -36,7 +37,7 @@ _OF_PATHS = (
 """What a system call fails with because of its path; anything else is the storage's fault."""
 
 
-class LocalProvider:
+class LocalProvider(Restored):
     """A local environment restored from its state, under a policy of this machine's host.
 
     Paths are absolute, or relative to the environment's root. Links are followed when a path
@@ -56,21 +57,6 @@ class LocalProvider:
         self.writable = policy.writable
         """Whether it may be written to."""
         self._confined = Confined(self.roots)
-
-    @property
-    def provider_id(self) -> str:
-        """The id that it was exported under."""
-        return self._state.provider_id
-
-    @property
-    def processes(self) -> tuple[EnvironmentProcess, ...]:
-        """The processes as they were when the state was exported; none was started again."""
-        return tuple(self._state.processes)
-
-    @property
-    def resources(self) -> tuple[EnvironmentResource, ...]:
-        """The resources, typed ones as their factories restored them."""
-        return tuple(self._state.resources)
 
     def read_bytes(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         """Give a file's content, or a part of it.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from journal.environment.restored import Restored
 from journal.errors import FileNotInEnvironment, InvalidRecord
 from journal.json_door import JSON
 from journal.json_text import member
-from journal.records import EnvironmentProcess, EnvironmentResource, EnvironmentState
+from journal.records import EnvironmentState
 from journal.records.checks import shown
 
 
-class VirtualProvider:
+class VirtualProvider(Restored):
     """A virtual environment restored from its state; it reaches nothing outside itself.
 
     A path is the whole name of a file, compared as it is: `a/../b` is another than `b`.
@@ -25,21 +26,6 @@ class VirtualProvider:
         """
         self._state = state
         self._files = _texts(state.files)
-
-    @property
-    def provider_id(self) -> str:
-        """The id that it was exported under."""
-        return self._state.provider_id
-
-    @property
-    def processes(self) -> tuple[EnvironmentProcess, ...]:
-        """The processes as they were when the state was exported; none of them runs here."""
-        return tuple(self._state.processes)
-
-    @property
-    def resources(self) -> tuple[EnvironmentResource, ...]:
-        """The resources, typed ones as their factories restored them."""
-        return tuple(self._state.resources)
 
     def paths(self) -> list[str]:
         """Give the paths of its files, in the order of their names."""

@@ -8,16 +8,12 @@ from typing import Any
 from starweaver import Agent, AgentSession, ApprovalDecision, DeferredResult, SessionArchive
 
 from journal.hosts.starweaver.resume_point import Part
-from journal.records import CHECKPOINT, unwrap
+from journal.records import CHECKPOINT, TERMINAL, unwrap
 from projections import Decisions
 from projections.resume_snapshot import SessionResumeSnapshot
 
 DURABLE_IDS = ("starweaver.durable_run_id", "starweaver.durable_session_id")
 """Metadata of a state by which a runtime would take a new run for the one it is of."""
-
-
-ENDED = ("completed", "failed", "cancelled")
-"""Statuses of a deferred tool call that is over."""
 
 
 def rebuild_session(agent: Agent, snapshot: SessionResumeSnapshot) -> AgentSession:
@@ -64,7 +60,7 @@ def decisions(
         [
             _result(one, run_id or one["run_id"])
             for one in given.deferred_tools
-            if one["status"] in ENDED
+            if one["status"] in TERMINAL
         ],
     )
 

@@ -14,8 +14,7 @@ from typing import Any
 from starweaver import AgentRun
 
 from journal.boundary import SuspendRequest
-from journal.errors import AgentExecutorError
-from journal.executor import Policy, Suspend, ask
+from journal.executor import Policy, Suspend, decided
 from journal.hosts.starweaver.readers import recorded_runs
 from journal.hosts.starweaver.resume_point import asks, called
 from journal.records import AgentCheckpoint
@@ -66,7 +65,7 @@ def suspend_where_wanted(
     waits = checkpoint["state"]["status"] == "waiting"
     reason = _requested(run, of_source) if waits or _is_between(checkpoint) else None
     if reason is None and recorded.policy is not None:
-        reason = asyncio.run(_decided(recorded.policy, checkpoint))
+        reason = asyncio.run(_wanted(recorded.policy, checkpoint))
     if reason is None:
         return None
     run.suspend(reason, checkpoint_id=checkpoint["checkpoint_id"])
@@ -86,16 +85,8 @@ def as_suspended(commit: Mapping[str, Any], suspension: Suspension) -> dict[str,
     return {**commit, "context_state": context}
 
 
-async def _decided(policy: Policy, checkpoint: Mapping[str, Any]) -> str | None:
-    taken = AgentCheckpoint.from_json(dict(checkpoint))
-    try:
-        decision = await ask(policy, taken)
-    except AgentExecutorError:
-        raise
-    except Exception as error:
-        raise AgentExecutorError(
-            f"the policy failed at checkpoint {taken.checkpoint_id!r}: {error}"
-        ) from error
+async def _wanted(policy: Policy, checkpoint: Mapping[str, Any]) -> str | None:
+    decision = await decided(policy, AgentCheckpoint.from_json(dict(checkpoint)))
     return decision.reason if isinstance(decision, Suspend) else None
 
 

@@ -101,13 +101,14 @@ class _Import:
         self._totals: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         """By table, rows that were come across."""
-        self._done = 0
+        self._done = self._total = 0
 
     def run(self) -> None:
         """Import everything."""
         for table in (SESSIONS.name, RUNS.name, COMMITS, OUTBOX, *[one.name for one in _OWNED]):
             self._totals[table] = self._source.count(table)
             self._seen[table] = 0
+        self._total = sum(self._totals.values())
         for row in self._rows(SESSIONS):
             if row.is_named:
                 self._runs_of(row.identity)
@@ -241,7 +242,7 @@ class _Import:
         for row in self._source.rows(table, *owner):
             self._seen[table.name] += 1
             self._done += 1
-            self._progress("import", self._done, sum(self._totals.values()))
+            self._progress("import", self._done, self._total)
             yield row
 
     def _put(self, row: Row, make: Callable[[Row], Item]) -> None:

@@ -164,10 +164,11 @@ class LineWriter:
         names = _RUN_RECORDS if offer.name in _RUN_RECORDS else (offer.name,)
         try:
             if offer.stream.startswith(SESSION_PREFIX):
-                events = reader.session_events(offer.stream.removeprefix(SESSION_PREFIX))
+                session_id = offer.stream.removeprefix(SESSION_PREFIX)
+                events = reader.session_events(session_id, names=names)
             else:
                 events = reader.run_events(offer.stream.removeprefix(RUN_PREFIX), names=names)
-            yield from (event for event in events if event.imported and event.name in names)
+            yield from (event for event in events if event.imported)
         except NotFound:
             return
 
