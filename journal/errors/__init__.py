@@ -7,6 +7,7 @@
     |   +-- DiskFull
     |   +-- CommitInterrupted
     |   +-- SourceBusy
+    |   +-- ArchiveBusy
     +-- ReadAgain                somebody else was there first: re-read, decide again
     |   +-- Conflict
     |   |   +-- RecordConflict
@@ -32,7 +33,14 @@
     |   +-- UnknownEvent
     |   +-- NoRestoreFactory
     |   +-- PathRefused
+    |   +-- InvalidArchiveLocation
+    |   +-- ArchiveOfAnotherJournal
+    |   +-- ArchiveIncomplete
+    |   +-- RunIsArchived
     |   +-- AmbiguousId
+    |   +-- InvalidFilter
+    |   +-- SQLRefused
+    |   +-- LimitReached
     |   +-- NotFound
     |       +-- RunNotFound
     |       |   +-- RunNotInSession
@@ -42,6 +50,7 @@
     |       +-- EnvironmentNotFound
     |       +-- FileNotInEnvironment
     |       +-- WaitingNotFound
+    |       +-- ArchiveNotFound
     +-- Stop                     no retry and no other input helps by itself
         +-- JournalClosed
         |   +-- JournalForked
@@ -59,11 +68,26 @@
         +-- AgentExecutorError
         +-- Suspended
         +-- DamagedSource
+        +-- ArchiveDiffers
+        +-- DamagedArchive
+        +-- NewerArchive
 
 Each error carries its facts as fields; the message is derived from them and says what
 failed, why, and what to do. Errors are picklable.
 """
 
+from journal.errors.archive import (
+    ArchiveBusy,
+    ArchiveDiffers,
+    ArchiveIncomplete,
+    ArchiveNotFound,
+    ArchiveOfAnotherJournal,
+    DamagedArchive,
+    InvalidArchiveLocation,
+    NewerArchive,
+    RunIsArchived,
+)
+from journal.errors.audit import InvalidFilter, LimitReached, SQLRefused
 from journal.errors.base import (
     FixInput,
     JournalError,
@@ -139,6 +163,11 @@ from journal.errors.stop import (
 __all__ = [
     "AgentExecutorError",
     "AmbiguousId",
+    "ArchiveBusy",
+    "ArchiveDiffers",
+    "ArchiveIncomplete",
+    "ArchiveNotFound",
+    "ArchiveOfAnotherJournal",
     "BatchConflict",
     "BrokenBase",
     "CannotFork",
@@ -147,6 +176,7 @@ __all__ = [
     "Conflict",
     "CorruptEvent",
     "CursorOutOfRange",
+    "DamagedArchive",
     "DamagedFile",
     "DamagedSource",
     "DiskFull",
@@ -156,8 +186,10 @@ __all__ = [
     "FixInput",
     "GuardsMissing",
     "IdentityTaken",
+    "InvalidArchiveLocation",
     "InvalidCursor",
     "InvalidEnvelope",
+    "InvalidFilter",
     "InvalidJSON",
     "InvalidLine",
     "InvalidLocation",
@@ -169,6 +201,8 @@ __all__ = [
     "JournalForked",
     "JournalNotFound",
     "LeaseMoved",
+    "LimitReached",
+    "NewerArchive",
     "NewerFormat",
     "NoRestoreFactory",
     "NotAJournal",
@@ -182,9 +216,11 @@ __all__ = [
     "RedactionFailed",
     "RetryUnchanged",
     "RunConflict",
+    "RunIsArchived",
     "RunIsLeased",
     "RunNotFound",
     "RunNotInSession",
+    "SQLRefused",
     "SessionNotFound",
     "SourceBusy",
     "StaleWriter",

@@ -28,6 +28,7 @@ def example(kind):
         "Any": {"a": 1},
         "int | str": "k",
         "tuple[str, ...]": ("append of run 1",),
+        "tuple[int, ...]": (2, 3),
     }
     return kind(*(samples[str(f.type)] for f in fields(kind) if f.default is MISSING))
 
