@@ -141,6 +141,8 @@ def encode(event: Event) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
     return value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else value
 
 

@@ -5,6 +5,9 @@ first of a run from the last one of its session. A chain of differences ends at 
 held whole (its delta applies to null and it has no base). A new whole one is written when
 the deltas since the last outgrow twice the document itself, so that a rebuild reads at most
 about three times what it answers, and a run that only grows is hardly ever written whole.
+
+Where the run that a document is based on is dropped (`journal.dropping`), the document was
+copied before, whole, into its own stream: a `document.copied` event takes the base's place.
 """
 
 from __future__ import annotations
@@ -160,7 +163,10 @@ class Documents:
                 break
             if base not in near:
                 near = self._near(base, known.nearest(base))
-            chain.append(_checked_base(chain[-1], base, near.get(base)))
+            if base not in near:
+                chain, document = self._past_the_gap(chain)
+                break
+            chain.append(_checked_base(chain[-1], near[base]))
         for link in reversed(chain):
             try:
                 document = apply(document, link.data["delta"])
@@ -169,6 +175,22 @@ class Documents:
                 raise CorruptEvent(link.stream, link.version, reason) from error
         known.put((event.stream, event.version), document)
         return document
+
+    def _past_the_gap(self, chain: list[RecordedEvent]) -> tuple[list[RecordedEvent], JSON]:
+        """Give what is left to apply to a copied document of a chain that breaks off.
+
+        Raises:
+            CorruptEvent: no document of the chain was copied.
+        """
+        for at in range(len(chain) - 1, -1, -1):
+            link = chain[at]
+            if link.data.get("base_stream", link.stream) != link.stream:
+                copy = self._store.find(link.stream, identity_of_copy(link.version))
+                if copy is not None:
+                    return chain[:at], _copied(decode(copy))
+        place = _base(chain[-1])
+        assert place is not None  # noqa: S101 - it was looked for
+        raise CorruptEvent(*place, f"no document, but a base of {chain[-1].stream!r}")
 
     def _near(self, base: Place, after: Version) -> dict[Place, RecordedEvent]:
         """Read a base and, at once, the documents before it, which it is likely built on.
@@ -188,9 +210,25 @@ class Documents:
         return {(stream, row.version): decode(row) for row in page}
 
 
-def _checked_base(event: RecordedEvent, place: Place, base: RecordedEvent | None) -> RecordedEvent:
-    if base is None:
-        raise CorruptEvent(*place, f"no document, but a base of {event.stream!r}")
+def identity_of_copy(version: int, stream: StreamId | None = None) -> str:
+    """Give the identity of a copy (`document.copied`).
+
+    Args:
+        version: of the event whose document it is.
+        stream: of that event, where the copy stands in another one.
+    """
+    return f"copied:{version}" if stream is None else f"copied:{version}:{stream}"
+
+
+def _copied(copy: RecordedEvent) -> JSON:
+    try:
+        return apply(None, copy.data["delta"])
+    except (DifferenceError, KeyError, TypeError) as error:
+        reason = f"no copy of a document: {error}"
+        raise CorruptEvent(copy.stream, copy.version, reason) from error
+
+
+def _checked_base(event: RecordedEvent, base: RecordedEvent) -> RecordedEvent:
     if base.position >= event.position:
         raise CorruptEvent(event.stream, event.version, "it names a later event as its base")
     return base

@@ -7,10 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from journal.ancestry import source_opening
+from journal.archived import archived, dropped
 from journal.codec import RecordedEvent, decode
 from journal.documents import DOCUMENTS, Walk
-from journal.errors import BrokenBase, CorruptEvent, Stop
-from journal.events import OPENINGS, RunForked, RunLeaseTaken, SessionRunAdded
+from journal.errors import BrokenBase, CorruptEvent, RunIsArchived, Stop
+from journal.events import (
+    OPENINGS,
+    RunArchived,
+    RunForked,
+    RunLeaseTaken,
+    SessionRunAdded,
+)
 from journal.findings import Findings
 from journal.ids import (
     RUN_PREFIX,
@@ -63,10 +70,12 @@ class EventExamination:
         except CorruptEvent as error:
             self._wrong("event.damaged", error.reason, stored.stream, stored.version)
             return
-        self.counts["documents"] += "delta" in event.data
+        self.counts["documents"] += event.name in DOCUMENTS
         with suppress(Stop):
             if event.name == SessionRunAdded.NAME:
                 self._look_at_run(run_stream(event.data["run_id"]))
+            elif event.name == RunArchived.NAME:
+                self._look_at_archived(event)
             elif event.version == 1 and event.run_id is not None:
                 self._look_at_opening(event, event.run_id)
 
@@ -100,6 +109,8 @@ class EventExamination:
         """Rebuild every checkpoint and exported state, stream by stream."""
         done = 0
         for stream in self._streams():
+            if archived(self._store, stream) is not None:
+                continue  # what is left of it is about to be deleted
             walk = Walk()
             first: tuple[Version, str] | None = None
             broken = 0
@@ -115,6 +126,18 @@ class EventExamination:
                 what = f"its checkpoint or state cannot be rebuilt{more}: {first[1]}"
                 self._wrong("document.broken", what, stream, first[0])
 
+    def _look_at_archived(self, event: RecordedEvent) -> None:
+        """Tell of a run whose dropping was cut short, and of what stands after its end."""
+        if self._store.head(event.stream) != event.version:
+            what = "it goes on after the event that says that it is archived"
+            self._wrong("run.archived", what, event.stream, event.version)
+        elif dropped(self._store, event.stream) is None or self._store.read_stream(
+            event.stream, upto=Version(event.version - 1), limit=1
+        ):
+            what = "it is in an archive, and not all of its events are deleted here"
+            advice = "`runjournal archive --before DATE --to PLACE --drop` goes on with that"
+            self._findings.notice("run.half_dropped", what, advice, stream=event.stream)
+
     def _look_at_opening(self, event: RecordedEvent, run_id: RunId) -> None:
         if event.name not in OPENINGS or event.data["run_id"] != run_id:
             self._wrong("run.opening", "it does not open the run", event.stream, event.version)
@@ -126,8 +149,8 @@ class EventExamination:
         if event.name == RunForked.NAME:
             self._look_at_source(event)
         lease = self._store.lease(event.stream)
-        if lease is None or lease.generation == 1:
-            return
+        if lease is None or lease.generation == 1 or archived(self._store, event.stream):
+            return  # who archives it raises the generation
         taken = self._reader.last_run_event(run_id, (RunLeaseTaken.NAME,))
         known = 1 if taken is None else taken.data.get("generation")
         if type(known) is int and known < lease.generation:
@@ -151,6 +174,10 @@ class EventExamination:
         except BrokenBase as error:
             what = f"it is a fork of run {lineage.source!r}, which cannot be read: {error.reason}"
             self._wrong("fork.source", what, fork.stream, fork.version)
+        except RunIsArchived:
+            if archived(self._store, fork.stream) is None:
+                what = f"it is a fork of run {lineage.source!r}, which was dropped"
+                self._wrong("fork.source", what, fork.stream, fork.version)
 
     def _look_at_run(self, stream: StreamId) -> None:
         if not self._store.head(stream):

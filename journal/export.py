@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from journal.ancestry import ancestry
+from journal.archived import must_be_here
 from journal.codec import RecordedEvent
 from journal.documents import Walk
 from journal.errors import CorruptEvent
@@ -18,7 +19,9 @@ from journal.events import (
     CursorSaved,
     DeferredToolRequested,
     DeferredToolResolved,
+    DocumentCopied,
     EventData,
+    RunArchived,
     RunSaved,
     SessionSaved,
     StreamRecorded,
@@ -54,6 +57,7 @@ def export_run(reader: Reader, run_id: str) -> Iterator[Line]:
 
     Raises:
         RunNotFound: no event of this run was ever recorded.
+        RunIsArchived: its events, or an ancestor's, are in an archive only.
         UnknownEvent: an event was written by a newer runjournal.
         BrokenBase: an ancestor lacks what the run inherits.
     """
@@ -72,11 +76,20 @@ def count_lines(reader: Reader, run_id: str) -> int:
         CorruptEvent, BrokenBase: as `export_run`.
     """
     inherited = sum(one.version for one in ancestry(reader, run_id))
-    return inherited + reader.head(run_id)
+    return inherited + reader.head(run_id) - (reader.archived(run_id) is not None)
 
 
 def export_all(reader: Reader) -> Iterator[Line]:
-    """Yield every event of the journal as interchange lines, in order of arrival."""
+    """Yield every event of the journal as interchange lines, in order of arrival.
+
+    Raises:
+        RunIsArchived: events of a run are in an archive only, so that they would be missing;
+            raised before the first line. Read the journal together with its archive, or
+            export the other runs one by one.
+        UnknownEvent: an event was written by a newer runjournal.
+    """
+    for run_id in reader.run_ids():
+        must_be_here(reader.store, run_stream(run_id))
     lines = _Lines(reader)
     for event in reader.all_events():
         yield from lines.of(event)
@@ -95,9 +108,13 @@ class _Lines:
         """Yield the line of an event; none for one that another line implies."""
         before = self._versions.get(event.stream, 0)
         if event.version != before + 1:
+            if event.run_id is not None:
+                must_be_here(self._reader.store, event.stream)  # it was dropped meanwhile
             raise CorruptEvent(event.stream, before + 1, f"missing: {event.version} is next")
         self._versions[event.stream] = event.version
-        if event.name in RUN_NOTES:
+        if event.name in RUN_NOTES or event.name == RunArchived.NAME:
+            return
+        if event.name == DocumentCopied.NAME and event.run_id is None:
             return
         try:
             line = self._body(event)
@@ -112,6 +129,9 @@ class _Lines:
 
     def _body(self, event: RecordedEvent) -> Line:
         data, name = event.data, event.name
+        if name == DocumentCopied.NAME:
+            of = {"version": data["version"]}
+            return {"type": "event", "run_id": event.run_id, "name": name, "data": of}
         if name in _OWNED:
             kind, key = _OWNED[name]
             return {"type": kind, **self._owner(event), key: data[key]}

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
+from journal.archived import must_be_here
 from journal.codec import RecordedEvent, decode
 from journal.errors import CorruptEvent, PositionOutOfRange, RunNotFound
 from journal.ids import Position, StreamId, Version, run_stream
@@ -19,7 +20,9 @@ DECODED = 1024 * 1024
 
 
 class Feed:
-    """Every event of a journal after a position.
+    """Every event of a journal after a position, but for those of runs that were dropped.
+
+    Where a run was dropped, its `run.archived` event tells where the others are.
 
     It holds one page and nothing of the store. One thread takes from `ready`; any may fill it.
 
@@ -86,6 +89,7 @@ class RunFeed(Feed):
 
     Raises:
         RunNotFound: there is none.
+        RunIsArchived: what comes next is in an archive only; also later.
         PositionOutOfRange: see `Feed`.
     """
 
@@ -103,6 +107,7 @@ class RunFeed(Feed):
         page = self._store.read_stream(self._stream, after=self._version, limit=limit)
         for expected, stored in enumerate(page, self._version + 1):
             if stored.version != expected:
+                must_be_here(self._store, self._stream)
                 reason = f"missing: version {stored.version} follows {expected - 1}"
                 raise CorruptEvent(self._stream, expected, reason)
         if page:
@@ -118,6 +123,7 @@ def _version_at(store: Store, stream: StreamId, position: Position, head: Versio
         middle = (low + high + 1) // 2
         found = store.read_stream(stream, after=Version(middle - 1), upto=Version(middle))
         if not found:
+            must_be_here(store, stream)
             raise CorruptEvent(stream, middle, "missing")
         if found[0].position <= position:
             low = middle

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from journal.documents import next_tip
-from journal.events import OPENINGS, EventData
-from journal.ids import StreamId, Version
+from journal.archived import refusal
+from journal.documents import Tip, next_tip
+from journal.events import OPENINGS, EventData, RunForked
+from journal.ids import StreamId, Version, run_stream
 from journal.json_door import dumps
 from journal.offers import Offer, large_values
 from journal.pending import Write
@@ -24,6 +25,9 @@ class Group:
         self.batch = Batch()
         """What the transaction changes in the memory of streams, once it is durable."""
         self.fences: dict[StreamId, int] = {}
+        self.bases: dict[StreamId, int] = {}
+        """Streams that its events build on, and the generations of their leases: fences, too,
+        but one that does not hold is nobody's fault."""
         self.leases: list[Lease] = []
         self._identities: set[tuple[StreamId, Identity]] = set()
 
@@ -79,6 +83,8 @@ class Group:
         if offer.name in OPENINGS:
             # Its version is its identity: the store refuses it in a stream that exists.
             version, identity = Version(1), None
+            if offer.name == RunForked.NAME:
+                self._fork_from(run_stream(offer.value["source"]))
             batch.sessions[stream] = offer.value["session_id"]
         else:
             head = batch.heads.get(stream)
@@ -95,6 +101,28 @@ class Group:
     def _difference(self, offer: Offer, version: Version) -> EventData:
         batch, chain = self.batch, str(offer.chain)
         key = (offer.stream, chain)
-        base = batch.tips.get(key) or self._memory.tip(offer.stream, chain, batch)
+        base = self._base(offer.stream, chain)
         held, batch.tips[key] = next_tip(base, offer.stream, version, offer.value, offer.size)
         return held
+
+    def _base(self, stream: StreamId, chain: str) -> Tip | None:
+        """Find what the next document of a chain builds on, and see to it that it stays."""
+        batch, memory = self.batch, self._memory
+        while True:
+            base = batch.tips.get((stream, chain)) or memory.tip(stream, chain, batch)
+            if base is None or base.stream == stream or self._build_on(base.stream):
+                return base
+            memory.state(stream).tips.pop(chain, None)
+            batch.tips.pop((stream, chain), None)
+
+    def _fork_from(self, source: StreamId) -> None:
+        told = None if self._build_on(source) else self._memory.state(source).archived
+        if told is not None:
+            raise refusal(told)
+
+    def _build_on(self, stream: StreamId) -> bool:
+        """Note that an event builds on another stream; False where that is about to go."""
+        generation = self._memory.lasting(stream)
+        if generation is not None:
+            self.bases[stream] = generation
+        return generation is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 from journal import offers
 from journal.commit import MAX_BUNDLE_BYTES
+from journal.copies import copy_of_line, is_copy
 from journal.errors import InvalidRecord, RecordConflict, brief
 from journal.event_lines import event_line
 from journal.events import (
@@ -141,6 +142,8 @@ def offers_of(
         RecordConflict: the journal holds something else at its version.
         StateConflict: it would reopen a run that ended in this journal.
     """
+    if is_copy(line):
+        return copy_of_line(journal.reader, line, recorded_at(line))
     redactor = journal.redactor
     if line.get("redacted"):
         redactor = (redactor or Redactor(None)).knowing(line["redacted"])

@@ -12,6 +12,7 @@ from journal.events import (
     OPENINGS,
     RUN_NOTES,
     CursorSaved,
+    DocumentCopied,
     RunCommitted,
     RunForked,
     StreamRecorded,
@@ -115,7 +116,7 @@ class Repeats:
 
     def _value(self, event: RecordedEvent) -> JSON:
         """Give back what the host handed in for an event."""
-        if "delta" in event.data:
+        if "delta" in event.data and event.name != DocumentCopied.NAME:
             return self._documents.rebuild(event)
         for key in ("record", "run", "cursor"):
             if key in event.data and event.name not in (RunCommitted.NAME, RunForked.NAME):

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
+from journal.archived import archived
 from journal.codec import RecordedEvent, decode
 from journal.documents import Documents, Tip
 from journal.errors import BrokenBase, CorruptEvent
@@ -36,6 +37,8 @@ class StreamState:
     """What the writer remembers of a stream; it can be read again at any time."""
 
     head: Version
+    archived: RecordedEvent | None = None
+    """Where the stream is a run's that takes no more events: the event that says so."""
     tips: dict[str, Tip | None] = field(default_factory=dict)
     lasts: dict[str, tuple[Version, bytes]] = field(default_factory=dict)
     """By name, the version and digest of the last event that is compared with the next."""
@@ -102,7 +105,10 @@ class StreamMemory:
         """Give what is remembered of a stream, reading its head where nothing is."""
         state = self._streams.get(stream)
         if state is None:
-            state = self._streams[stream] = StreamState(self._store.head(stream))
+            # In this order: what is appended between the two is noticed by the head.
+            head = self._store.head(stream)
+            told = archived(self._store, stream) if head else None
+            state = self._streams[stream] = StreamState(head, told)
         else:
             self._streams.move_to_end(stream)
         return state
@@ -134,14 +140,32 @@ class StreamMemory:
             )
         return tips[chain]
 
+    def lasting(self, stream: StreamId) -> int | None:
+        """Tell whether a document of another stream may build on a stream's, or a fork on it.
+
+        Returns:
+            The generation of its lease: who drops the run raises it, so that what builds on
+            the run is stored under this generation or not at all. None where its events are
+            about to go, which is forgotten here.
+        """
+        lease = self._store.lease(stream)
+        if archived(self._store, stream) is None:
+            return 0 if lease is None else lease.generation
+        self.forget(stream)
+        return None
+
     def _run_tip(self, stream: StreamId, chain: str) -> Tip | None:
         """Find the last document of a run, or else the last one that it inherits."""
+        if archived(self._store, stream) is not None:
+            return None
         tip = self._last_document(stream, chain)
         if tip is not None:
             return tip
         try:
             event = inherited_document(self._store, stream, CHAINS[chain])
-            return None if event is None else self._tip_at(event, chain)
+            if event is None or archived(self._store, event.stream) is not None:
+                return None
+            return self._tip_at(event, chain)
         except (BrokenBase, CorruptEvent):
             return None
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from journal.archived import refusal
 from journal.codec import RecordedEvent
 from journal.errors import (
     DamagedFile,
@@ -26,6 +27,7 @@ from journal.errors import (
     ReadOnly,
     VersionConflict,
 )
+from journal.events import RunArchived
 from journal.group import Group
 from journal.ids import StreamId
 from journal.metrics import Meter
@@ -148,9 +150,8 @@ class Writer:
 
     def _plan(self, write: Write, group: Group) -> None:
         try:
+            self._must_take(write)
             if write.decide is not None:
-                for stream in write.streams:
-                    self._memory.state(stream)  # its head, before `decide` reads it
                 write.redecide()
             if write.attempts or write.decide is not None:
                 self._repeats.settle_held(write)
@@ -163,12 +164,20 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - it is the caller's
             self._fail(write, error)
 
+    def _must_take(self, write: Write) -> None:
+        """Refuse what is for an archived run; every stream's head is known after this."""
+        for stream in write.streams:
+            told = self._memory.state(stream).archived
+            if told is not None:
+                raise refusal(told)
+
     def _store_group(self, group: Group) -> bool:
         """Store a group and settle its writes; False when the store refused it."""
         began = time.monotonic()
         try:
+            fences = {**group.bases, **group.fences}
             stored = self._store.append(
-                group.events, now=self._clock(), fences=group.fences, leases=group.leases
+                group.events, now=self._clock(), fences=fences, leases=group.leases
             )
         except Exception as error:  # noqa: BLE001 - it is the callers'
             self._forget(group)
@@ -188,8 +197,12 @@ class Writer:
     def _refused(self, writes: list[Write], error: Exception) -> None:
         """Fail the writes whose fault it is that the store refused a group."""
         if isinstance(error, LeaseMoved):
-            for write in writes:
-                if write.fences.get(StreamId(error.stream)) == error.expected:
+            stream = StreamId(error.stream)
+            guilty = [one for one in writes if one.fences.get(stream) == error.expected]
+            for write in guilty or writes:
+                # Nobody's fence: a stream that they build on has another owner, or goes.
+                write.attempts += 1
+                if guilty or write.attempts > MAX_ATTEMPTS:
                     self._fail(write, replace(error))
         elif isinstance(error, VersionConflict):
             for write in writes:
@@ -227,6 +240,9 @@ class Writer:
 
     def _note(self, write: Write, at: int, event: StoredEvent) -> None:
         write.receipts[at] = receipt_of(event)
+        if event.name == RunArchived.NAME:
+            self._memory.forget(event.stream)
+            return
         offer = write.offers[at]
         if offer.last_of:
             digest = digest_of(offer.value)

@@ -28,6 +28,7 @@ EventName: TypeAlias = Literal[
     "cursor.saved.v1",
     "deferred_tool.requested.v1",
     "deferred_tool.resolved.v1",
+    "document.copied.v1",
     "environment.exported.v1",
     "environment.referenced.v1",
     "publication.acknowledged.v1",
@@ -35,6 +36,7 @@ EventName: TypeAlias = Literal[
     "resume.claimed.v1",
     "resume.released.v1",
     "resume.started.v1",
+    "run.archived.v1",
     "run.committed.v1",
     "run.forked.v1",
     "run.lease_taken.v1",
@@ -210,12 +212,14 @@ def _fact(fold: RunFold, entry: Entry) -> None:  # noqa: C901, PLR0912 - a close
             _run_record(fold, data["run"])
         case (
             "cursor.saved.v1"
+            | "document.copied.v1"
             | "environment.referenced.v1"
             | "publication.acknowledged.v1"
             | "resume.allowed.v1"
             | "resume.claimed.v1"
             | "resume.released.v1"
             | "resume.started.v1"
+            | "run.archived.v1"
             | "run.lease_taken.v1"
             | "run.sealed.v1"
             | "run.suspend_requested.v1"

@@ -8,14 +8,14 @@ from typing import Any
 
 from journal.codec import RecordedEvent
 from journal.errors import BrokenBase, CorruptEvent, SessionNotFound, UnknownEvent
-from journal.events import SessionRunAdded, SessionSaved
+from journal.events import DocumentCopied, RunArchived, SessionRunAdded, SessionSaved
 from journal.ids import Version, run_stream, session_stream
 from journal.lineage import Lineage
 from journal.reader import Reader
 from journal.times import format_time
 from projections.blame import blamed_on
 from projections.documents import Documents
-from projections.order import shaped, text
+from projections.order import shaped, text, whole
 from projections.reading import HasReader
 from projections.run_index import RunIndex
 from projections.standing import UNFINISHED, derived_status
@@ -36,8 +36,9 @@ class RunSummary:
     updated_at: int | None = None
     """Microseconds since the epoch at which its last event, by arrival, was recorded."""
     events: int = 0
-    messages: int = 0
-    step: int = 0
+    messages: int | None = 0
+    step: int | None = 0
+    """Both None where its events are in an archive only."""
     checkpoint_id: str | None = None
     """Its last checkpoint in logical order."""
     error: str | None = None
@@ -48,6 +49,9 @@ class RunSummary:
     """As somebody recorded it: `status` is another where the run crashed."""
     suspended: str | None = None
     """Why it waits, where somebody said so."""
+    archived: bool = False
+    """Whether its events are in an archive only. Without the archive, messages, step and
+    checkpoint are not known."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the `runjournal.run` object that `runjournal runs --json` prints."""
@@ -70,6 +74,7 @@ class RunSummary:
             else dict(zip(("run_id", "cursor"), self.forked_from, strict=True)),
             "recorded_status": self.recorded_status,
             "suspended": None if self.suspended is None else {"reason": self.suspended},
+            "archived": self.archived,
         }
 
 
@@ -153,13 +158,17 @@ def _run(journal: HasReader, run_id: str, session: str | None) -> RunSummary | N
     head = reader.head(run_id)
     opened: RecordedEvent | None = None
     try:
+        told = reader.archived(run_id)
+        if told is not None and reader.dropped(run_id) is not None:
+            return _archived(told, session)
         opened = _opening(reader, run_id)
         if session is not None and opened.data.get("session_id") != session:
             return None
         index = RunIndex(journal, run_id)
         with blamed_on(index.stream):
             fold = index.fold_to(index.whole)
-        updated_at = _last_recorded(reader, run_id, head)
+        last = reader.last_event(run_id)
+        updated_at = None if last is None else last.recorded_at
     except (BrokenBase, CorruptEvent, UnknownEvent) as error:
         return RunSummary(
             run_id,
@@ -176,14 +185,40 @@ def _run(journal: HasReader, run_id: str, session: str | None) -> RunSummary | N
         derived_status(journal, run_id, progress.status, version=version),
         opened.recorded_at,
         updated_at,
-        head,
+        head - (told is not None),
         fold.messages.count,
         progress.step,
         fold.checkpoint_id,
         forked_from=_forked_from(index.tracking.lineage),
         recorded_status=progress.status,
         suspended=None if progress.suspended is None else progress.suspended["reason"],
+        archived=told is not None,
     )
+
+
+def _archived(told: RecordedEvent, session: str | None) -> RunSummary | None:
+    data = told.data
+    with shaped(told):
+        if session is not None and data["session_id"] != session:
+            return None
+        return RunSummary(
+            data["run_id"],
+            data["session_id"],
+            data.get("conversation_id"),
+            data["status"],
+            data["opened_at"],
+            data["updated_at"],
+            data["through_version"],
+            None,
+            None,
+            forked_from=_forked(data),
+            recorded_status=data["status"],
+            archived=True,
+        )
+
+
+def _forked(data: dict[str, Any]) -> tuple[str, str] | None:
+    return (data["forked_from"], data["cursor"]) if "forked_from" in data else None
 
 
 def _forked_from(lineage: Lineage | None) -> tuple[str, str] | None:
@@ -204,6 +239,8 @@ def _session(reader: Reader, session_id: str) -> SessionSummary:
     runs = []
     try:
         for event in reader.session_events(session_id):
+            if event.name == DocumentCopied.NAME:
+                continue
             times.append(event.recorded_at)
             if event.name == SessionSaved.NAME:
                 saved = event
@@ -228,14 +265,18 @@ def _session(reader: Reader, session_id: str) -> SessionSummary:
 
 def _updated(reader: Reader, run_id: str) -> int | None:
     try:
-        return _last_recorded(reader, run_id, reader.head(run_id))
+        last = reader.last_event(run_id)
     except CorruptEvent:
         return None  # `list_runs` tells of it
+    return None if last is None else _recorded_at(last)
 
 
-def _last_recorded(reader: Reader, run_id: str, head: Version) -> int | None:
-    last = reader.event(run_stream(run_id), head)
-    return None if last is None else last.recorded_at
+def _recorded_at(last: RecordedEvent) -> int:
+    """Tell when the last event of a run was recorded that is its own."""
+    if last.name != RunArchived.NAME:
+        return last.recorded_at
+    with shaped(last):
+        return whole(last.data["updated_at"])
 
 
 def _time(microseconds: int | None) -> str | None:

@@ -6,7 +6,12 @@ from typing import Any
 
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, SessionNotFound
-from journal.events import PublicationAcknowledged, RunCommitted, SessionRunChanged
+from journal.events import (
+    PublicationAcknowledged,
+    RunArchived,
+    RunCommitted,
+    SessionRunChanged,
+)
 from journal.publications import publication_id
 from journal.reader import Reader
 from journal.records import PublicationTarget
@@ -29,6 +34,8 @@ def pending_publications(journal: HasReader, session_id: str) -> list[dict[str, 
     """
     found = []
     for run_id, wanted in _wanted(journal.reader, session_id).items():
+        if journal.reader.dropped(run_id) is not None:
+            continue  # nothing of it was left to be published
         committed = journal.reader.last_run_event(run_id, (RunCommitted.NAME,))
         if committed is None:
             continue
@@ -38,6 +45,24 @@ def pending_publications(journal: HasReader, session_id: str) -> list[dict[str, 
                 (committed.position, _publication(journal, session_id, committed, pending))
             )
     return [publication for _, publication in sorted(found, key=lambda each: each[0])]
+
+
+def awaits_publication(reader: Reader, run_id: str) -> bool:
+    """Tell whether a run's evidence is to be published where nobody acknowledged it yet.
+
+    Raises:
+        CorruptEvent: the run is damaged.
+    """
+    committed = reader.last_run_event(run_id, (RunCommitted.NAME,))
+    if committed is None:
+        return False
+    return bool(_targets(committed) - _acknowledged(reader, run_id, committed))
+
+
+def _targets(committed: RecordedEvent) -> set[str]:
+    with shaped(committed):
+        targets = committed.data["rest"].get("publication_targets") or {}
+    return {target for target, wanted in targets.items() if wanted}
 
 
 def _wanted(reader: Reader, session_id: str) -> dict[str, set[str]]:
@@ -60,11 +85,11 @@ def _told_by_runs(reader: Reader, session_id: str) -> dict[str, set[str]]:
     found = {}
     for opened in openings_of(reader, session_id):
         run_id = str(opened.run_id)
+        if opened.name == RunArchived.NAME:
+            continue
         committed = reader.last_run_event(run_id, (RunCommitted.NAME,))
         if committed is not None:
-            with shaped(committed):
-                targets = committed.data["rest"].get("publication_targets") or {}
-            found[run_id] = {target for target, wanted in targets.items() if wanted}
+            found[run_id] = _targets(committed)
     return found
 
 

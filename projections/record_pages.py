@@ -8,7 +8,6 @@ from typing import Any
 from journal.errors import InvalidRecord, SessionNotFound, brief
 from journal.times import format_time, parse_time
 from projections.reading import HasReader
-from projections.records import record_of
 from projections.session_at import SessionAt
 from projections.session_records import session_record_of, updated_at
 
@@ -165,8 +164,7 @@ def _by_number(session: SessionAt) -> list[str]:
 
 def _records(session: SessionAt, run_ids: list[str]) -> Iterator[dict[str, Any]]:
     for run_id in run_ids:
-        run = session.news.get(run_id) or session.run(run_id, session.until)
-        yield record_of(run, session.numbers[run_id])
+        yield session.record(run_id)
 
 
 def _latest_first(journal: HasReader) -> list[tuple[int, SessionAt]]:

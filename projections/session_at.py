@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 
 from journal.codec import RecordedEvent
 from journal.documents import Walk
-from journal.errors import BrokenBase, CorruptEvent, UnknownEvent
+from journal.errors import BrokenBase, CorruptEvent, RunIsArchived, UnknownEvent
 from journal.events import OPENINGS, RunCommitted
-from journal.ids import Position, Version, run_stream
+from journal.ids import Position, Version
 from journal.records import TERMINAL
 from projections.documents import Documents
 from projections.order import Ref, whole
 from projections.past_damage import numbers_past_damage
 from projections.reading import HasReader
-from projections.records import status_of
+from projections.records import record_of, status_of
 from projections.run_at import RunAt, documents_of
 from projections.run_index import RunIndex
 from projections.session_fold import SessionFold, Touch, fold_session
+from projections.session_parts import ArchivedRun, Commit
 from projections.touches import touched_before
 
 UNREADABLE = (BrokenBase, CorruptEvent, UnknownEvent)
@@ -64,13 +65,36 @@ class SessionAt:
         return documents_of(self.journal, self._walk)
 
     @cached_property
+    def archived(self) -> dict[str, ArchivedRun]:
+        """The runs that are in an archive only."""
+        found = {}
+        for run_id in self.fold.runs:
+            told = self.journal.reader.dropped(run_id)
+            if told is not None:
+                found[run_id] = ArchivedRun(told)
+        return found
+
+    def _ended(self, run_id: str, until: Position | None) -> ArchivedRun:
+        """Give an archived run that had got to its end by a position.
+
+        Raises:
+            RunIsArchived: it had not, so that only the archive tells how it was then.
+        """
+        run = self.archived[run_id]
+        if until is not None and run.last > until:
+            raise run.refusal
+        return run
+
+    @cached_property
     def _ends(self) -> dict[str, RecordedEvent]:
         """The last event of each run, also of one that went on after the point."""
         reader = self.journal.reader
         found = {}
         for run_id in self.fold.runs:
+            if run_id in self.archived:
+                continue
             try:
-                last = reader.event(run_stream(run_id), reader.head(run_id))
+                last = reader.last_event(run_id)
             except CorruptEvent:
                 continue
             if last is not None:
@@ -95,6 +119,18 @@ class SessionAt:
         """Fold a run up to a position; None for all there is."""
         return RunAt.upto(RunIndex(self.journal, run_id), until, self._walk)
 
+    def record(self, run_id: str) -> dict[str, Any]:
+        """Give the durable record of one of the runs.
+
+        Raises:
+            CorruptEvent, BrokenBase, UnknownEvent: it cannot be read.
+            RunIsArchived: it is in an archive only, and was not at its end at the point.
+        """
+        if run_id in self.archived:
+            return self._ended(run_id, self.until).record
+        run = self.news.get(run_id) or self.run(run_id, self.until)
+        return record_of(run, self.numbers[run_id])
+
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The `sequence_no` of each run."""
@@ -106,6 +142,8 @@ class SessionAt:
             saved = run.looked_up.one(run.record.record)
             if saved is not None and self.fold.runs[run_id].status is None:
                 found[run_id] = saved.data["run"].get("sequence_no") or found[run_id]
+        for run_id, past in self.archived.items():
+            found[run_id] = past.number or found[run_id]
         return found
 
     @cached_property
@@ -149,6 +187,11 @@ class SessionAt:
                 position = event.position
             if notes.status is None or position > notes.noted:
                 found.append(Touch(position, run_id, status_of(run)))
+        for run_id in self.archived:
+            past, notes = self._ended(run_id, self.until), self.fold.runs[run_id]
+            position = notes.opened if past.touched is None else past.touched
+            if notes.status is None or position > notes.noted:
+                found.append(Touch(position, run_id, past.status))
         return sorted(found)
 
     @cached_property
@@ -187,28 +230,39 @@ class SessionAt:
         The session's stream does not hear of the checkpoints by which it came to be.
         """
         last = max(touch.position for touch in self.touches if touch.run_id == active)
+        before = self.active_before(end)
+        return before is not None and before > last
+
+    def active_before(self, end: Touch) -> Position | None:
+        """Find where a run was written to last before it ended; None where it was over by then."""
+        if end.run_id in self.archived:
+            return self.archived[end.run_id].active_before.get(end.position)
         try:
             ended = self.run(end.run_id, end.position).newest
             if ended.name in OPENINGS:
-                return False
+                return None
             before = self.run(end.run_id, Position(ended.position - 1))
-            touched = touched_before(before, ended)
-            return touched is not None and touched > last and status_of(before) not in TERMINAL
+            return None if status_of(before) in TERMINAL else touched_before(before, ended)
         except UNREADABLE:
-            return False
+            return None
 
     @cached_property
-    def commit(self) -> tuple[Position, RunAt] | None:
-        """The run whose evidence was committed last, as it was then, and where that stands."""
+    def commit(self) -> Commit | None:
+        """What the run committed whose evidence was committed last."""
         commits = list(self.fold.commits)
         for run_id, run in self.news.items():
             saved = run.looked_up.one(run.record.record)
             if saved is not None and saved.name == RunCommitted.NAME:
                 commits.append((saved.position, run_id))
+        for run_id, past in self.archived.items():
+            if past.committed is not None and (self.until is None or past.committed <= self.until):
+                commits.append((past.committed, run_id))
         if not commits:
             return None
         position, run_id = max(commits)
-        return position, self.run(run_id, position)
+        if run_id in self.archived:
+            return self._ended(run_id, self.until).commit(self.journal.reader, self.session_id)
+        return Commit.of(position, self.run(run_id, position))
 
     def cursors_since(self, position: Position) -> list[dict[str, Any]]:
         """Give the stream cursors that runs saved by themselves after a position, in order."""
@@ -218,13 +272,18 @@ class SessionAt:
                 event = run.looked_up.one(at.saved)
                 if event is not None and event.position > position:
                     found.append((event.position, event.data["cursor"]))
+        for run_id in self.archived:
+            found += self._ended(run_id, self.until).cursors_since(position)
         return [cursor for _, cursor in sorted(found, key=lambda each: each[0])]
 
     def run_saves(self, until: Position | None) -> int:
         """Tell what the runs added to the session's revision up to a position."""
         total = 0
         for run_id, notes in self.fold.runs.items():
-            if until == self.until:
+            past = self.archived.get(run_id)
+            if past is not None and (until is None or past.last <= until):
+                total += notes.saves if past.saves is None else past.saves
+            elif until == self.until:
                 run = self.news.get(run_id)
                 total += notes.saves if run is None else run.record.saves
             elif until is None or notes.opened - 1 <= until:
@@ -238,16 +297,25 @@ class SessionAt:
     def _saves(self, run_id: str, until: Position | None) -> int:
         try:
             return self.run(run_id, until).record.saves
-        except UNREADABLE:
+        except (*UNREADABLE, RunIsArchived):
             return self.fold.runs[run_id].saves
 
     @property
-    def last(self) -> RecordedEvent | None:
-        """The last event of a run up to the point; None where the session has no readable run."""
+    def last(self) -> tuple[Position, int] | None:
+        """Where the last event of a run up to the point stands, and when it was recorded.
+
+        None where the session has no readable run.
+        """
         ends = []
         for run_id, last in self._ends.items():
             if self.until is None or last.position <= self.until:
-                ends.append(last)
+                ends.append((last.position, last.recorded_at))
             elif run_id in self.news:
-                ends.append(self.news[run_id].newest)
-        return max(ends, key=lambda one: one.position, default=None)
+                newest = self.news[run_id].newest
+                ends.append((newest.position, newest.recorded_at))
+        ends += [
+            (past.last, past.updated_at)
+            for past in self.archived.values()
+            if self.until is None or past.last <= self.until
+        ]
+        return max(ends, default=None)

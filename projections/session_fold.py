@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, SessionNotFound
-from journal.events import RUN_NOTES
+from journal.events import RUN_NOTES, DocumentCopied
 from journal.ids import Position
 from journal.numbers import SessionNumbers
 from journal.reader import Reader
@@ -184,6 +184,9 @@ def _goes_with(note: RecordedEvent, before: RecordedEvent | None) -> bool:
 
 
 def _evolve(fold: SessionFold, event: RecordedEvent) -> None:
+    if event.name == DocumentCopied.NAME:
+        fold.numbers.take(event)
+        return  # it tells nothing new
     if not fold.last:
         fold.created_at = fold.updated_at = event.recorded_at
         # A session that a run began was saved for it.

@@ -18,7 +18,6 @@ from journal.records.stream_cursor import position_of
 from journal.times import format_time
 from projections.order import shaped
 from projections.reading import HasReader
-from projections.records import cursor_of
 from projections.session_at import SessionAt
 from projections.session_fold import Saved
 
@@ -91,7 +90,7 @@ def updated_at(session: SessionAt) -> int:
     """
     last = session.last
     own = session.fold.updated_at
-    return own if last is None else max(own, last.recorded_at)
+    return own if last is None else max(own, last[1])
 
 
 def _state(session: SessionAt) -> dict[str, Any] | None:
@@ -99,10 +98,9 @@ def _state(session: SessionAt) -> dict[str, Any] | None:
     context, commit = session.fold.context, session.commit
     exported_at = 0 if context is None else context.position
     found: dict[str, Any] | None
-    if commit is not None and commit[0] > max(exported_at, session.saved_at):
-        run = commit[1]
-        context = run.looked_up.one(run.fold.context) or context
-        exported_at = commit[0] if run.fold.context is not None else exported_at
+    if commit is not None and commit.position > max(exported_at, session.saved_at):
+        exported_at = exported_at if commit.context is None else commit.position
+        context = commit.context or context
     if context is not None and exported_at > session.saved_at:
         with shaped(context):
             found, _ = unwrap(session.documents.of(context), RESUMABLE_STATE)
@@ -117,10 +115,7 @@ def _environment(session: SessionAt) -> dict[str, Any] | None:
         (event.position, event.data["environment_state"]) for event in session.fold.environments
     ]
     if session.commit is not None:
-        position, run = session.commit
-        committed = run.looked_up.one(run.record.record)
-        if committed is not None:
-            settings.append((position, committed.data["run"].get("environment_state")))
+        settings.append((session.commit.position, session.commit.environment_state))
     if session.is_current or session.saved.get("environment_state") is not None:
         settings.append((session.saved_at, session.saved.get("environment_state")))
     return max(settings, key=lambda setting: setting[0], default=(0, None))[1]
@@ -128,10 +123,10 @@ def _environment(session: SessionAt) -> dict[str, Any] | None:
 
 def _cursors(session: SessionAt) -> list[dict[str, Any]]:
     """Find the stream cursors: those saved or committed last, and what runs saved since."""
-    since, cursors = Position(0), []
+    since = Position(0)
+    cursors: list[dict[str, Any]] = []
     if session.commit is not None:
-        since, run = session.commit
-        cursors = [cursor_of(run, at) for at in run.record.cursors.values()]
+        since, cursors = session.commit.position, session.commit.cursors
     told = session.saved.get("stream_cursors") or []
     if session.saved_at > since and (session.is_current or told):
         since, cursors = session.saved_at, told
@@ -178,4 +173,4 @@ def _is_untouched(session: SessionAt) -> bool:
     saved, last = session.fold.saved, session.last
     if saved is None or not saved.first or session.fold.last > saved.event.position:
         return False
-    return last is None or last.position < saved.event.position
+    return last is None or last[0] < saved.event.position

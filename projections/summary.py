@@ -199,6 +199,7 @@ FACTS: dict[str, Summarize] = {
     "cursor.saved.v1": lambda data: _json(data["cursor"]),
     "deferred_tool.requested.v1": _deferred_tool,
     "deferred_tool.resolved.v1": _deferred_tool,
+    "document.copied.v1": lambda data: f"the document of event {data['version']}, whole",
     "environment.exported.v1": lambda _: "environment state",
     "environment.referenced.v1": lambda data: (
         f"environment state {data['environment_state']['reference']}"
@@ -208,6 +209,9 @@ FACTS: dict[str, Summarize] = {
     "resume.claimed.v1": lambda data: data["claim"]["claim_id"],
     "resume.released.v1": lambda data: data["claim_id"],
     "resume.started.v1": lambda data: data["claim_id"],
+    "run.archived.v1": lambda data: (
+        f"{data['through_version']} events are in the archive of journal {data['archive']}"
+    ),
     "run.committed.v1": _run,
     "run.forked.v1": lambda data: (
         f"session {data['session_id']}, from {data.get('forked') or data['source']} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from journal.archived import must_be_here
 from journal.codec import RecordedEvent
 from journal.errors import BrokenBase, CorruptEvent, RunNotFound, UnknownEvent
 from journal.ids import Version, run_stream
@@ -42,6 +43,7 @@ def pending_approvals(
 
     Raises:
         RunNotFound: nothing of `run` was ever recorded.
+        RunIsArchived: its events are in an archive only.
     """
     return waiting_items(journal, APPROVAL, session=session, run=run, everything=everything)
 
@@ -67,8 +69,10 @@ def waiting_items(
 ) -> list[WaitingItem]:
     """List the items of a kind; see `pending_approvals`."""
     reader = journal.reader
-    if run is not None and not reader.has_run(run):
-        raise RunNotFound(run)
+    if run is not None:
+        if not reader.has_run(run):
+            raise RunNotFound(run)
+        must_be_here(reader.store, run_stream(run))
     found = [
         item
         for run_id in (reader.run_ids() if run is None else [run])
@@ -87,6 +91,8 @@ def _of_run(
 ) -> Iterator[WaitingItem]:
     session_id: str | None = None
     try:
+        if journal.reader.dropped(run_id) is not None:
+            return  # it ended, and nothing in it waited
         opened = journal.reader.event(run_stream(run_id), Version(1))
         session_id = None if opened is None else opened.data.get("session_id")
         if session is None or session_id == session:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Imported(BaseModel):
@@ -41,6 +41,25 @@ class Document(Event):
     """Encoded size of the deltas from the nearest whole document up to this one, in bytes."""
     chain_runs: int = 0
     """How many other runs a rebuild of this document reads."""
+
+
+class DocumentCopied(Event):
+    """A document held whole once more: what it is a difference from is dropped.
+
+    It stands in the stream of the event whose document it is. `journal.documents` takes it
+    in place of a base that is no longer there; it tells nothing new. In a session's stream it
+    may also be of a run that is dropped, whose context state is the session's.
+    """
+
+    NAME: ClassVar[str] = "document.copied.v1"
+    version: Annotated[int, Field(ge=1)]
+    """Of the event whose document it is."""
+    of_stream: str | None = None
+    """The stream of that event, where it is another one."""
+    delta: list[Any]
+    """The document, as the difference from JSON null."""
+    chain_bytes: Annotated[int, Field(ge=0, le=0)]
+    """Always 0, as of every document held whole."""
 
 
 class Operator(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from journal.events.base import Document, Event
 
@@ -173,3 +173,45 @@ class RunCommitted(Event):
     """The run's revision with it (see `projections.records`); a bundle counts once."""
     saves: int | None = None
     """The same without the cursors that were saved: what it adds to its session's revision."""
+
+
+class ArchivedSegment(BaseModel):
+    """A segment of an archive, and the digest that shows that it is this one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    segment: Annotated[int, Field(ge=1)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Of its manifest, hexadecimal."""
+
+
+class RunArchived(Event):
+    """The run's events are in an archive, and are deleted here; always the last of its stream.
+
+    It says what lists of runs need, so that they need not open the archive.
+    """
+
+    NAME: ClassVar[str] = "run.archived.v1"
+    run_id: str
+    session_id: str
+    conversation_id: str | None = None
+    parent_run_id: str | None = None
+    """The run that started it as a child, when known."""
+    forked_from: str | None = None
+    """For a fork, the run it was made of."""
+    cursor: str | None = None
+    """For a fork, the cursor it was made at."""
+    status: str
+    """As it was recorded last: one that ends a run."""
+    opened_at: int
+    """When its first event was recorded, in microseconds since the epoch."""
+    updated_at: int
+    """When its last one was, likewise."""
+    through_version: Annotated[int, Field(ge=1)]
+    """The last version that the archive has: the one before this event's."""
+    archive: str
+    """Id of the journal that the archive belongs to."""
+    segments: Annotated[list[ArchivedSegment], Field(min_length=1)]
+    """Those that hold events of the run, in order."""
+    for_session: dict[str, Any] | None = None
+    """What the session's record takes from the run (see `projections.session_parts`)."""

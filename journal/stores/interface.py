@@ -53,6 +53,15 @@ class StoredEvent(NamedTuple):
     data: bytes
 
 
+class NameSize(NamedTuple):
+    """How many events of a stored name there are."""
+
+    name: str
+    events: int
+    bytes: int
+    """Of their data as the engine keeps it, packed or not."""
+
+
 class Lease(NamedTuple):
     """Who may write a stream: the one mutable row an engine keeps a stream.
 
@@ -81,11 +90,16 @@ class Lease(NamedTuple):
         return Lease(self.stream, self.generation, "", "", 0, "", 0)
 
 
+LETS_GO = "run.archived.v1"
+"""The name of the event below which the events of its stream may be dropped."""
+
 NO_FENCES: Mapping[StreamId, int] = MappingProxyType({})
 
 
 class Store(Protocol):
     """An append-only store of event streams.
+
+    Only events that stand below one named `LETS_GO` in their stream may go again.
 
     Safe to call from several threads. Reads never wait for writers and never hold
     anything open after they return.
@@ -160,6 +174,21 @@ class Store(Protocol):
         """
         ...
 
+    def drop(self, stream: StreamId, upto: Version) -> int:
+        """Delete some of a stream's events up to a version, the newest of them first.
+
+        It is one short transaction, so that nobody waits long: call it until nothing is left.
+        What is left of the stream can be read all the while, as an event builds only on
+        events before it. Neither a position nor a version nor a time is used twice.
+
+        Returns:
+            How many were deleted; 0 when there are none left.
+
+        Raises:
+            ValueError: the stream does not end with an event named `LETS_GO` above it.
+        """
+        ...
+
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream; 0 where it has no event."""
         ...
@@ -208,6 +237,13 @@ class Store(Protocol):
 
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count the events of a stream that have one of these stored names."""
+        ...
+
+    def sizes(self, *, after: Position = Position(0)) -> Sequence[NameSize]:
+        """Sum up the events after a position by stored name, in any order.
+
+        It reads all of them, in short transactions: what is appended meanwhile may be in it.
+        """
         ...
 
     def wait_for(self, after: Position, timeout: float) -> bool:

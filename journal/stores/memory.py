@@ -12,9 +12,23 @@ from eventsourcing.popo import POPOApplicationRecorder, POPOFactory
 from journal.errors import IdentityTaken, LeaseMoved, VersionConflict
 from journal.ids import Position, StreamId, Version
 from journal.stores.arrivals import Arrivals
-from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
+from journal.stores.interface import (
+    LETS_GO,
+    NO_FENCES,
+    Identity,
+    Lease,
+    NameSize,
+    NewEvent,
+    StoredEvent,
+)
 from journal.stores.recorder import EventRecorder, RecorderEvent
 from journal.stores.recorder_store import RecorderStore
+
+DROPPED = RecorderEvent("", 0, "", b"")
+"""Stands in the place of an event that was dropped."""
+
+PIECE = 1000
+"""Events dropped at a time."""
 
 
 class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
@@ -23,6 +37,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
     def __init__(self) -> None:
         super().__init__()
         self._versions: dict[tuple[str, Identity], Version] = {}
+        self._keys: dict[str, Position] = {}
+        """The position of each stream's first event, also where that was dropped."""
         self._last_time = 0
         self._leases: dict[StreamId, Lease] = {}
         self._journal_id = str(uuid4())
@@ -66,6 +82,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                     for event in events
                 ]
             )
+            for position, event in enumerate(events, first):
+                self._keys.setdefault(event.stream, Position(position))
             self._versions |= versions
             self._leases |= held
             self._last_time = recorded_at
@@ -80,7 +98,7 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         """Give every lease that was not released, oldest stream first."""
         with self._database_lock:
             live = [lease for lease in self._leases.values() if lease.expires_at]
-            return sorted(live, key=lambda lease: self._stored_events_index[lease.stream][1])
+            return sorted(live, key=lambda lease: self._keys[lease.stream])
 
     def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Store the expiry times of leases, and give those of another generation."""
@@ -97,6 +115,22 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
                 else:
                     moved.append(held)
         return moved
+
+    def drop(self, stream: StreamId, upto: Version) -> int:
+        """Delete some of a stream's newest events up to a version; tells how many."""
+        with self._database_lock:
+            index = self._stored_events_index.get(stream, {})
+            last = self._head(stream)
+            if last <= upto or self._stored_events[index[last]].topic != LETS_GO:
+                raise ValueError(f"{stream!r} does not end with {LETS_GO} above version {upto}")
+            versions = list(islice((v for v in reversed(index) if v <= upto), PIECE))
+            for version in versions:
+                place = index.pop(version)
+                event = cast("RecorderEvent", self._stored_events[place])
+                self._stored_events[place] = DROPPED
+                if event.identity is not None:
+                    del self._versions[stream, event.identity]
+            return len(versions)
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
@@ -119,7 +153,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
             last = head if upto is None else min(upto, head)
             versions = range(max(after, 0) + 1, last + 1)
             index = self._stored_events_index.get(stream, {})
-            places = (index[v] for v in (reversed(versions) if newest_first else versions))
+            ordered = reversed(versions) if newest_first else versions
+            places = (index[version] for version in ordered if version in index)
             return self._page(places, names, limit)
 
     def read_versions(self, stream: StreamId, versions: Sequence[Version]) -> list[StoredEvent]:
@@ -133,6 +168,16 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         with self._database_lock:
             places = self._stored_events_index.get(stream, {}).values()
             return sum(1 for place in places if self._stored_events[place].topic in names)
+
+    def sizes(self, after: Position, upto: Position) -> list[NameSize]:
+        """Sum up the events between two positions by stored name."""
+        sums: dict[str, tuple[int, int]] = {}
+        with self._database_lock:
+            for event in self._stored_events[after:upto]:
+                if event is not DROPPED:
+                    events, size = sums.get(event.topic, (0, 0))
+                    sums[event.topic] = events + 1, size + len(event.state)
+        return [NameSize(name, *counts) for name, counts in sums.items()]
 
     def read_positions(
         self,
@@ -160,9 +205,9 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         """List streams and the positions of their first events, positions descending."""
         with self._database_lock:
             found = (
-                (StreamId(stream), Position(index[1] + 1))
-                for stream, index in reversed(self._stored_events_index.items())
-                if stream.startswith(prefix) and (before is None or index[1] + 1 < before)
+                (StreamId(stream), key)
+                for stream, key in reversed(self._keys.items())
+                if stream.startswith(prefix) and (before is None or key < before)
             )
             return list(islice(found, limit))
 
@@ -171,7 +216,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         self.arrivals.close()
 
     def _head(self, stream: str) -> Version:
-        return Version(len(self._stored_events_index.get(stream, ())))
+        # Versions only rise, so that the last one added is the highest.
+        return Version(next(reversed(self._stored_events_index.get(stream, {})), 0))
 
     def _page(
         self, places: Iterable[int], names: Collection[str] | None, limit: int
@@ -179,7 +225,8 @@ class MemoryEventRecorder(EventRecorder, POPOApplicationRecorder):
         found = (
             self._at(place)
             for place in places
-            if names is None or self._stored_events[place].topic in names
+            if self._stored_events[place] is not DROPPED
+            and (names is None or self._stored_events[place].topic in names)
         )
         return list(islice(found, limit))
 

@@ -25,7 +25,7 @@ from eventsourcing.persistence import StoredEvent as LibraryEvent
 from journal.errors import VersionConflict
 from journal.ids import Position, StreamId, Version
 from journal.stores.arrivals import Arrivals
-from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
+from journal.stores.interface import NO_FENCES, Identity, Lease, NameSize, NewEvent, StoredEvent
 from journal.stores.recorder_subscription import RecorderSubscription
 
 EVERYTHING = 2**63 - 1
@@ -89,6 +89,10 @@ class EventRecorder(ApplicationRecorder):
         """Store the expiry times of leases, and give those of another generation."""
 
     @abstractmethod
+    def drop(self, stream: StreamId, upto: Version) -> int:
+        """Delete some of a stream's newest events up to a version; tells how many."""
+
+    @abstractmethod
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
 
@@ -112,6 +116,10 @@ class EventRecorder(ApplicationRecorder):
     @abstractmethod
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count the events of a stream that have one of these names."""
+
+    @abstractmethod
+    def sizes(self, after: Position, upto: Position) -> list[NameSize]:
+        """Sum up the events from a position, exclusive, to one, inclusive, by stored name."""
 
     @abstractmethod
     def read_positions(

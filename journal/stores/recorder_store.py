@@ -8,8 +8,18 @@ from pathlib import Path
 
 from journal.errors import InvalidRecord, JournalClosed, JournalForked
 from journal.ids import Position, StreamId, Version
-from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
+from journal.stores.interface import (
+    NO_FENCES,
+    Identity,
+    Lease,
+    NameSize,
+    NewEvent,
+    StoredEvent,
+)
 from journal.stores.recorder import EVERYTHING, EventRecorder
+
+SUMMED = 100_000
+"""Events summed up in one transaction."""
 
 
 class RecorderStore:
@@ -95,6 +105,11 @@ class RecorderStore:
             _must_be_lease(lease)
         return self._recorder.renew(leases) if leases else []
 
+    def drop(self, stream: StreamId, upto: Version) -> int:
+        """Delete some of a stream's newest events up to a version; see `Store.drop`."""
+        self._must_be_open()
+        return self._recorder.drop(stream, Version(_bound(upto))) if _is_text(stream) else 0
+
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream; 0 where it has no event."""
         self._must_be_open()
@@ -137,6 +152,18 @@ class RecorderStore:
         """Count events of a stream by name; see `Store.count`."""
         self._must_be_open()
         return self._recorder.count(stream, names) if _is_text(stream) else 0
+
+    def sizes(self, *, after: Position = Position(0)) -> Sequence[NameSize]:
+        """Sum up the events after a position by stored name; see `Store.sizes`."""
+        self._must_be_open()
+        last = self._recorder.last_position()
+        sums: dict[str, NameSize] = {}
+        for low in range(max(after, 0), last, SUMMED):
+            upto = Position(min(low + SUMMED, last))
+            for name, events, size in self._recorder.sizes(Position(low), upto):
+                _, before, bytes_before = sums.get(name, (name, 0, 0))
+                sums[name] = NameSize(name, before + events, bytes_before + size)
+        return list(sums.values())
 
     def read_all(
         self, *, after: Position = Position(0), limit: int = 1000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,18 @@ from journal.errors import CorruptEvent, DamagedFile, LeaseMoved, VersionConflic
 from journal.ids import Position, StreamId, Version
 from journal.stores import sqlite_leases
 from journal.stores.arrivals import Arrivals
-from journal.stores.interface import NO_FENCES, Identity, Lease, NewEvent, StoredEvent
+from journal.stores.interface import NO_FENCES, Identity, Lease, NameSize, NewEvent, StoredEvent
 from journal.stores.recorder import EVERYTHING, EventRecorder
-from journal.stores.sqlite_bases import Page, SQLiteBases
+from journal.stores.sqlite_bases import Page, Row, SQLiteBases
 from journal.stores.sqlite_checksum import checksum
 from journal.stores.sqlite_datastore import EventDatastore
 from journal.stores.sqlite_dictionary import SQLiteDictionary
+from journal.stores.sqlite_drop import drop_some
 from journal.stores.sqlite_insert import insert, refuse_taken_identity, stored_identity
+from journal.stores.sqlite_names import SQLiteNames
 from journal.stores.sqlite_packer import SQLitePacker
+from journal.stores.sqlite_page import fetch_page
 from journal.stores.sqlite_tail import Tail
-
-PAGE_BYTES = 16 * 1024 * 1024
-"""Bytes of packed data after which a page ends."""
 
 PLAIN_BYTES = 64 * 1024 * 1024
 """Bytes of unpacked data after which it ends."""
@@ -38,6 +37,11 @@ _JOURNAL = "SELECT value FROM meta WHERE key = 'journal'"
 _HEAD = "SELECT max(version) FROM events WHERE stream = (SELECT key FROM streams WHERE name = ?)"
 _IN_STREAM = "stream = (SELECT key FROM streams WHERE name = ?)"
 _COUNT = f"SELECT count(*) FROM events WHERE {_IN_STREAM}"
+_SIZES = """
+    SELECT names.name, count(*), sum(length(data))
+    FROM events JOIN names ON names.code = events.name
+    WHERE position > ? AND position <= ? GROUP BY names.code
+"""
 _FROM_STREAM = f"""
     SELECT position, version, name, recorded_at, codec, identity, checksum, data
     FROM events WHERE {_IN_STREAM}
@@ -58,8 +62,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
     def __init__(self, datastore: EventDatastore) -> None:
         super().__init__(datastore, events_table_name="events")
         self.select_max_notification_id_statement = "SELECT max(position) FROM events"
-        self._codes: dict[str, int] = {}
-        self._names: dict[int, str] = {}
+        self._names = SQLiteNames(datastore)
         self._tail = Tail()
         dictionary = SQLiteDictionary(datastore)
         self._bases = SQLiteBases(datastore, dictionary, self._event)
@@ -105,7 +108,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
                 self._refuse_other_generations(connection, fences)
             first = tail.position + 1
             tail.recorded_at = recorded_at = max(now, tail.recorded_at)
-            codes = self._codes_of(connection, events)
+            codes = self._names.codes_of(connection, [event.name for event in events])
             batch.store(connection)
             rows = self._rows(connection, events, packed, codes)
             try:
@@ -116,7 +119,7 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
             if leases:
                 self._store_leases(connection, leases)
         self.arrivals.tell(Position(first + len(events) - 1))
-        self._codes = codes
+        self._names.keep(codes)
         batch.keep()
         return Position(first), recorded_at
 
@@ -181,6 +184,11 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         with self.datastore.writing(undo=self._tail.forget) as connection:
             return sqlite_leases.renew_leases(connection, leases)
 
+    def drop(self, stream: StreamId, upto: Version) -> int:
+        """Delete some of a stream's newest events up to a version; tells how many."""
+        with self.datastore.writing(undo=self._tail.forget) as connection:
+            return drop_some(connection, stream, upto)
+
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream, 0 where it has none."""
         with self.datastore.reading() as connection:
@@ -198,31 +206,39 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         limit: int,
     ) -> list[StoredEvent]:
         """Read one page of a stream by version."""
-        sql = f"{_FROM_STREAM} AND version > ? AND version <= ?"
+        order = f" ORDER BY version {'DESC' if newest_first else 'ASC'} LIMIT ?"
         bounds: list[Any] = [stream, after or _LOWEST, EVERYTHING if upto is None else upto]
-        with self.datastore.reading() as connection:
-            if names is not None:
-                codes = self._known_codes(connection, names)
-                sql += f" AND name IN ({', '.join('?' * len(codes))})"
-                bounds += codes
-            sql += f" ORDER BY version {'DESC' if newest_first else 'ASC'} LIMIT ?"
-            rows = _fetch_page(connection.execute(sql, (*bounds, limit)))
-        return self._page([(stream, *row) for row in rows])
+
+        def select(connection: sqlite3.Connection) -> list[Row]:
+            named, codes = self._names.condition(connection, "name", names)
+            sql = f"{_FROM_STREAM} AND version > ? AND version <= ?{named}{order}"
+            rows = fetch_page(connection.execute(sql, (*bounds, *codes, limit)))
+            return [(stream, *row) for row in rows]
+
+        return self._read(select)
 
     def read_versions(self, stream: StreamId, versions: Sequence[Version]) -> list[StoredEvent]:
         """Read events of a stream by rising versions, as many as a page holds."""
         wanted = ", ".join("?" * len(versions))
         sql = f"{_FROM_STREAM} AND version IN ({wanted}) ORDER BY version"
-        with self.datastore.reading() as connection:
-            rows = _fetch_page(connection.execute(sql, (stream, *versions)))
-        return self._page([(stream, *row) for row in rows])
+
+        def select(connection: sqlite3.Connection) -> list[Row]:
+            rows = fetch_page(connection.execute(sql, (stream, *versions)))
+            return [(stream, *row) for row in rows]
+
+        return self._read(select)
 
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count the events of a stream that have one of these names."""
         with self.datastore.reading() as connection:
-            codes = self._known_codes(connection, names)
+            codes = self._names.known(connection, names)
             sql = f"{_COUNT} AND name IN ({', '.join('?' * len(codes))})"
             return int(connection.execute(sql, (stream, *codes)).fetchall()[0][0])
+
+    def sizes(self, after: Position, upto: Position) -> list[NameSize]:
+        """Sum up the events between two positions by stored name."""
+        with self.datastore.reading() as connection:
+            return [NameSize(*row) for row in connection.execute(_SIZES, (after, upto)).fetchall()]
 
     def read_positions(
         self,
@@ -233,23 +249,25 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         limit: int,
     ) -> list[StoredEvent]:
         """Read one page of the whole journal by position."""
-        sql = _FROM_ALL
         bounds: list[Any] = [after or _LOWEST, EVERYTHING if upto is None else upto]
-        with self.datastore.reading() as connection:
-            if names is not None:
-                codes = self._known_codes(connection, names)
-                sql += f" AND events.name IN ({', '.join('?' * len(codes))})"
-                bounds += codes
-            sql += " ORDER BY position LIMIT ?"
-            rows = _fetch_page(connection.execute(sql, (*bounds, limit)))
-        return self._page(rows)
+
+        def select(connection: sqlite3.Connection) -> list[Row]:
+            named, codes = self._names.condition(connection, "events.name", names)
+            sql = f"{_FROM_ALL}{named} ORDER BY position LIMIT ?"
+            return fetch_page(connection.execute(sql, (*bounds, *codes, limit)))
+
+        return self._read(select)
 
     def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
         """Find the event of this identity in a stream."""
         sql = f"{_FROM_STREAM} AND identity = ?"
-        with self.datastore.reading() as connection:
+
+        def select(connection: sqlite3.Connection) -> list[Row]:
             rows = connection.execute(sql, (stream, stored_identity(identity))).fetchall()
-        return self._page([(stream, *rows[0])])[0] if rows else None
+            return [(stream, *row) for row in rows[:1]]
+
+        page = self._read(select)
+        return page[0] if page else None
 
     def streams(
         self, *, prefix: str, before: Position | None, limit: int
@@ -270,7 +288,20 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         self.arrivals.close()
         self.datastore.close()
 
-    def _page(self, rows: Sequence[tuple[Any, ...]]) -> list[StoredEvent]:
+    def _read(self, select: Callable[[sqlite3.Connection], list[Row]]) -> list[StoredEvent]:
+        before: list[Row] = []
+        while True:
+            with self.datastore.reading() as connection:
+                rows = select(connection)
+            try:
+                return self._page(rows)
+            except CorruptEvent:
+                # What a row names goes after it: both may have been dropped meanwhile.
+                if before and not _positions(before) - _positions(rows):
+                    raise
+                before = rows
+
+    def _page(self, rows: Sequence[Row]) -> list[StoredEvent]:
         page = self._bases.page(rows)
         events = []
         size = 0
@@ -297,7 +328,9 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
     ) -> StoredEvent:
         if stream is None:
             raise CorruptEvent("?", version, f"position {position} is of no stream of the file")
-        name = self._names.get(code) or self._learn_name(stream, version, code)
+        name = self._names.of(code)
+        if name is None:
+            raise CorruptEvent(stream, version, f"the file has no event name of code {code}")
         try:
             crc = checksum(stream, name, position, version, codec, recorded_at, identity, data)
         except (TypeError, struct.error) as error:
@@ -307,44 +340,6 @@ class SQLiteEventRecorder(EventRecorder, SQLiteApplicationRecorder):
         plain = self._bases.unpack(page, stream, version, codec, data)
         return StoredEvent(position, stream, version, name, recorded_at, plain)
 
-    def _learn_name(self, stream: StreamId, version: Version, code: int) -> str:
-        with self.datastore.reading() as connection:
-            self._names.update(connection.execute("SELECT code, name FROM names").fetchall())
-        if code not in self._names:
-            raise CorruptEvent(stream, version, f"the file has no event name of code {code}")
-        return self._names[code]
 
-    def _codes_of(
-        self, connection: sqlite3.Connection, events: Sequence[NewEvent]
-    ) -> dict[str, int]:
-        codes = self._codes
-        new = [event.name for event in events if event.name not in codes]
-        if new:
-            codes = _stored_names(connection)
-            for name in new:
-                if name not in codes:
-                    codes[name] = len(codes) + 1
-                    connection.execute("INSERT INTO names VALUES (?, ?)", (codes[name], name))
-        return codes
-
-    def _known_codes(self, connection: sqlite3.Connection, names: Collection[str]) -> list[int]:
-        if not self._codes.keys() >= set(names):
-            self._codes = _stored_names(connection)
-        return [self._codes[name] for name in names if name in self._codes]
-
-
-def _stored_names(connection: sqlite3.Connection) -> dict[str, int]:
-    return dict(connection.execute("SELECT name, code FROM names").fetchall())
-
-
-def _fetch_page(rows: sqlite3.Cursor) -> list[tuple[Any, ...]]:
-    """Fetch rows until their data, which stands last, fills a page."""
-    page = []
-    size = 0
-    for row in rows:
-        page.append(row)
-        size += sys.getsizeof(row[-1])  # also of what damage made of it
-        if size >= PAGE_BYTES:
-            break
-    rows.close()
-    return page
+def _positions(rows: Sequence[Row]) -> set[int]:
+    return {row[1] for row in rows}

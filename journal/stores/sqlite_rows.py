@@ -9,7 +9,7 @@ from journal.errors import CorruptEvent, Stop
 from journal.findings import Findings
 from journal.ids import Position
 from journal.progress import Progress
-from journal.stores.interface import StoredEvent
+from journal.stores.interface import LETS_GO, StoredEvent
 from journal.stores.recorder import EVERYTHING
 from journal.stores.sqlite_recorder import SQLiteEventRecorder
 
@@ -22,9 +22,10 @@ the file that is destroyed hides fewer."""
 _END = "SELECT coalesce(max(position), 0) FROM events"
 _POSITIONS = "SELECT position FROM events WHERE position > ? ORDER BY position LIMIT ?"
 _BY_STREAM = """
-    SELECT stream, version, position FROM events INDEXED BY events_by_version
+    SELECT stream, version, position, name FROM events INDEXED BY events_by_version
     WHERE (stream, version) > (?, ?) ORDER BY stream, version LIMIT ?
 """
+_LETS_GO = "SELECT code FROM names WHERE name = ?"
 _EMPTY_STREAMS = """
     SELECT key, name FROM streams
     WHERE key > ? AND NOT EXISTS (SELECT 1 FROM events WHERE stream = streams.key)
@@ -50,6 +51,12 @@ class SQLiteRows:
         self._unreadable: list[tuple[int, int, str]] = []
         """First and last position, and why."""
         self._damaged = False
+        self._missing: list[tuple[int, int]] = []
+        """Positions without an event, first and last: those of dropped runs, and others."""
+        self._dropped = 0
+        """Events that were dropped, by the versions that are missing below what let them go."""
+        self._lets_go = 0
+        """The code of the name of what lets go; 0 where the file has none."""
         self._end, self._unused = self._look_at_end()
 
     def events(self) -> Iterator[StoredEvent]:
@@ -64,13 +71,16 @@ class SQLiteRows:
             yield event
         for first, last, reason in self._unreadable:
             self._wrong("event.unreadable", f"{_span('position', first, last)}: {reason}")
-        if not (self._damaged or self._unreadable):
+        if not (self._damaged or self._unreadable or self._lets_go):
             for name in sorted(self._unused):
                 what = f"no event is named {name}, though one was: events were deleted at the end"
                 self._wrong("name.unused", what)
 
     def check_streams(self) -> None:
-        """Look for gaps in streams, and for streams without events; after `events`."""
+        """Look for gaps in streams, and for streams without events; after `events`.
+
+        Below an event that lets the others of its stream go, a gap is right.
+        """
         found, key, version, position = 0, -EVERYTHING, 0, 0
         while page := self._select(_BY_STREAM, key, version, PAGE):
             # What is not in order may lead in a circle.
@@ -81,13 +91,16 @@ class SQLiteRows:
                     return
                 lowest = row[:2]
                 before = (version, position) if row[0] == key else (0, row[0] - 1)
-                key, version, position = row
+                key, version, position, name = row
                 found += position <= self._end
-                if version != before[0] + 1 or position <= before[1]:
-                    self._note_gap(row, before)
+                if version > before[0] + 1 and name == self._lets_go and position > before[1]:
+                    self._dropped += version - before[0] - 1
+                elif version != before[0] + 1 or position <= before[1]:
+                    self._note_gap(row[:3], before)
         if found != self._found and not self._unreadable:
             what = f"events_by_version holds {found} events, the table {self._found}"
             self._wrong("index.damaged", what)
+        self._check_missing()
         self._check_empty_streams()
 
     def _look_at_end(self) -> tuple[int, set[str]]:
@@ -101,6 +114,8 @@ class SQLiteRows:
                 try:
                     end = connection.execute(_END).fetchone()[0]
                     names = connection.execute("SELECT name FROM names").fetchall()
+                    for (code,) in connection.execute(_LETS_GO, (LETS_GO,)).fetchall():
+                        self._lets_go = code
                 finally:
                     connection.execute("COMMIT")
         except Stop:
@@ -119,8 +134,9 @@ class SQLiteRows:
                     self._wrong("file.damaged", f"position {position} stands after {after}")
                     continue
                 if position > after + 1:
-                    missing = _span("position", after + 1, position - 1)
-                    self._wrong("event.missing", f"{missing}: no event, so it was deleted")
+                    self._missing.append((after + 1, position - 1))
+                    if not self._lets_go:
+                        self._tell_missing(after + 1, position - 1)
                 after = position
                 if not isinstance(row, int):
                     last = position
@@ -181,6 +197,22 @@ class SQLiteRows:
                 self._unreadable[-1] = (first, position, reason)
                 return
         self._unreadable.append((position, position, reason))
+
+    def _check_missing(self) -> None:
+        """See that no more events are missing than were dropped."""
+        missing = sum(last - first + 1 for first, last in self._missing)
+        if not self._lets_go or missing <= self._dropped or self._unreadable:
+            return
+        if not self._dropped:
+            for first, last in self._missing:
+                self._tell_missing(first, last)
+            return
+        what = f"{missing - self._dropped} events more are missing than were dropped: deleted"
+        self._wrong("event.missing", what)
+
+    def _tell_missing(self, first: int, last: int) -> None:
+        what = f"{_span('position', first, last)}: no event, so it was deleted"
+        self._wrong("event.missing", what)
 
     def _note_gap(self, row: tuple[int, int, int], before: tuple[int, int]) -> None:
         key, version, position = row

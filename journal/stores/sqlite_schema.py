@@ -16,11 +16,11 @@ from journal.stores.sqlite_pragmas import file_format, file_owner
 APPLICATION_ID = 0x52756E4A
 """`RunJ`; where SQLite files say whose they are."""
 
-FORMAT = 2
+FORMAT = 3
 """The format this version writes, and the newest it reads; the file's user_version."""
 
-SCRIPTS = ("sqlite_schema.sql", "sqlite_schema_2.sql")
-"""What each format adds to the one before, from format 1."""
+SCRIPTS = ("sqlite_schema.sql", "sqlite_schema_2.sql", "sqlite_schema_3.sql")
+"""What each format changes of the one before, from format 1."""
 
 _OBJECTS = "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
 
@@ -47,7 +47,7 @@ def create(connection: sqlite3.Connection) -> None:
 def upgrade(connection: sqlite3.Connection) -> None:
     """Bring a file of a past format to this one, within the caller's transaction.
 
-    No row is touched: each format only adds tables.
+    No row is touched: each format only adds tables, or puts a guard in place of another.
     """
     for statement in statements(after=file_format(connection)):
         connection.execute(statement)

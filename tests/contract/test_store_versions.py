@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from journal.errors import CorruptEvent, JournalClosed
-from journal.stores import open_store, sqlite_recorder
+from journal.stores import open_store, sqlite_page
 from tests.contract.events import ODD_NAMES, event, fill, versions
 
 
@@ -57,7 +57,7 @@ class TestReadVersions:
 
 
 def test_the_rest_of_a_page_of_large_ones_is_asked_for_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_recorder, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(sqlite_page, "PAGE_BYTES", 1_000)
     with closing(open_store(tmp_path / "runs.db", create=True)) as store:
         store.append([event("run:1", at, data=os.urandom(400)) for at in range(1, 31)], now=1)
         left, found = list(range(2, 31, 2)), []

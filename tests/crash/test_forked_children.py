@@ -62,7 +62,7 @@ JOURNAL_VERBS = {
 NO_USE = {
     "close", "held", "is_same", "metrics", "open", "opening", "release", "subscribe", "write",
     "write_offers", "write_soon", "call", "commit_bundle", "decide", "numbered", "status_change",
-    "transition", "write_decided", "write_decided_soon",
+    "transition", "write_decided", "write_decided_soon", "dropping",
 }  # fmt: skip
 """What does not use the file by itself, or is there for the journal's own modules."""
 

@@ -8,7 +8,7 @@ import pytest
 from journal import Journal
 from journal.doctor import examine
 from journal.findings import LISTED, Severity
-from journal.stores import NewEvent, open_store, sqlite_recorder
+from journal.stores import NewEvent, open_store, sqlite_page
 from tests import samples
 from tests.unit.care_files import behind_the_guards, rewrite, write_journal
 
@@ -246,7 +246,7 @@ def test_times_that_go_back(path):
 
 
 def test_pages_that_end_early_are_no_end(path, monkeypatch):
-    monkeypatch.setattr(sqlite_recorder, "PAGE_BYTES", 500)
+    monkeypatch.setattr(sqlite_page, "PAGE_BYTES", 500)
     report = examine(path)
     assert report.findings == ()
     assert (report.counts["events"], report.counts["documents"]) == (WRITTEN, 5)

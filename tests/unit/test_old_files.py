@@ -10,12 +10,13 @@ import pytest
 
 from journal import Journal
 from journal.doctor import examine
-from journal.errors import RecordConflict, StateConflict
+from journal.errors import RecordConflict, RunIsArchived, StateConflict
 from journal.events import RunLeaseTaken
 from journal.export import export_all
 from journal.json_door import equal
 from projections import LATEST, replay
 from tests import samples
+from tests.dropped import drop
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "journals"
 
@@ -87,14 +88,31 @@ def test_a_lease_of_an_old_file_is_counted_on(tmp_path):
         assert taken.data["generation"] == 1
 
 
-def test_a_file_of_format_1_is_brought_to_format_2(tmp_path):
+@pytest.mark.parametrize("name", ["format-1", "format-2"])
+def test_an_old_file_is_brought_to_format_3(tmp_path, name):
     path = tmp_path / "old.db"
-    shutil.copyfile(FOLDER / "format-1.journal", path)
-    expected = (FOLDER / "format-1.jsonl").read_text().splitlines()
+    shutil.copyfile(FOLDER / f"{name}.journal", path)
+    expected = (FOLDER / f"{name}.jsonl").read_text().splitlines()
     Journal.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     with Journal.open(path, create=False) as journal:
         found = list(export_all(journal.reader))
     assert len(found) == len(expected)
     assert all(equal(one, json.loads(line)) for one, line in zip(found, expected, strict=True))
+
+
+def test_a_run_of_an_old_file_can_be_dropped_once_it_is_upgraded(old):
+    path, _ = old
+    with Journal.open(path, create=False) as journal:
+        others = [run for run in journal.reader.run_ids() if run != "r"]
+        before = {run: replay(journal, run, LATEST).messages for run in others}
+        forks = journal.dropping(["r"]).forks("r")
+        for run in forks:
+            journal.set_status(run, "completed")
+        drop(journal, *forks, "r")
+        for run in before.keys() - {*forks}:
+            assert replay(journal, run, LATEST).messages == before[run]
+        with pytest.raises(RunIsArchived):
+            journal.run("r")
+    assert examine(path).is_sound

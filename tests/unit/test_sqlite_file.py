@@ -53,12 +53,12 @@ class TestMaking:
                 return connection.execute(sql).fetchall()
 
             assert ask("PRAGMA application_id") == [(0x52756E4A,)]
-            assert ask("PRAGMA user_version") == [(2,)]
+            assert ask("PRAGMA user_version") == [(3,)]
             assert ask("PRAGMA journal_mode") == [("wal",)]
             meta = dict(ask("SELECT key, value FROM meta"))
             assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["journal"])
             assert 0 <= time.time_ns() // 1000 - meta["created"] < 10**9
-            assert meta["format"] == 2
+            assert meta["format"] == 3
 
     def test_only_its_owner_may_read_it(self, path):
         mask = os.umask(0)
@@ -192,10 +192,10 @@ class TestRefusing:
     def test_a_newer_format(self, path, create):
         make(path)
         with connect(path) as connection:
-            connection.execute("PRAGMA user_version = 3")
+            connection.execute("PRAGMA user_version = 4")
         with pytest.raises(NewerFormat) as refused:
             open_store(path, create=create)
-        assert (refused.value.found, refused.value.known) == (3, 2)
+        assert (refused.value.found, refused.value.known) == (4, 3)
 
     def test_a_format_that_never_was(self, path):
         make(path)

@@ -154,6 +154,54 @@ def test_nothing_stored_is_changed_or_deleted(kept, statement, recursive):
     assert refused(kept, statement, recursive=recursive)
 
 
+def dropping(path):
+    """One whose stream a ends with run.archived (position 4, version 3), and b with another."""
+    with closing(open_store(path, create=False)) as store:
+        store.append([NewEvent(StreamId("a"), Version(3), "run.archived.v1", b"4")], now=100)
+        store.append([NewEvent(StreamId("b"), Version(2), "run.archived.v2", b"5")], now=100)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM events",
+        "DELETE FROM events WHERE position = 3",
+        "DELETE FROM events WHERE position = 4",
+        "DELETE FROM events WHERE position = 5",
+        "DELETE FROM events WHERE stream = 1",
+        "DELETE FROM events WHERE stream = 3",
+        "DELETE FROM streams WHERE key = 1",
+        "UPDATE events SET data = x'00' WHERE position = 1",
+        "UPDATE events SET stream = 1 WHERE position = 3",
+        "REPLACE INTO events VALUES (1, 1, 1, 1, 0, 100, NULL, 0, x'00')",
+    ],
+)
+def test_only_events_below_run_archived_are_let_go(path, statement):
+    dropping(path)
+    assert refused(path, statement, recursive=1)
+
+
+def test_the_end_stays_where_events_are_let_go(path):
+    dropping(path)
+    with connect(path) as connection:
+        connection.execute("DELETE FROM events WHERE stream = 1 AND version < 3")
+        for values in (
+            "1, 1, 1, 1, 0, 100, NULL, 0, x'00'",
+            "6, 1, 1, 1, 0, 100, NULL, 0, x'00'",
+            "6, 1, 3, 1, 0, 100, NULL, 0, x'00'",
+            "6, 1, 4, 1, 0, 99, NULL, 0, x'00'",
+        ):
+            with pytest.raises(sqlite3.IntegrityError):
+                connection.execute(f"INSERT INTO events VALUES ({values})")
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("DELETE FROM events WHERE position = 4")
+    with closing(open_store(path, create=False)) as store:
+        assert [event.position for event in store.read_all()] == [3, 4, 5]
+        assert store.streams(prefix="") == [("b", 3), ("a", 1)]
+        assert store.head(StreamId("a")) == 3
+        assert store.last_position() == 5
+
+
 def test_a_stream_begins_at_the_position_that_is_its_key(path):
     with connect(path) as connection:
         connection.execute("INSERT INTO streams VALUES (5, 'c')")

@@ -7,14 +7,14 @@ import pytest
 
 from journal import Journal
 from journal.ids import Position, Version
-from journal.stores import open_store, sqlite_recorder
+from journal.stores import open_store, sqlite_page, sqlite_recorder
 from tests import samples
 from tests.unit.sqlite_files import event, versions
 
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_recorder, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(sqlite_page, "PAGE_BYTES", 1_000)
     monkeypatch.setattr(sqlite_recorder, "PLAIN_BYTES", 4_000)
     with closing(open_store(tmp_path / "runs.db", create=True)) as store:
         yield store
@@ -76,7 +76,7 @@ def test_the_librarys_verbs_do_not_stop_at_a_page(store):
 
 
 def test_a_run_is_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_recorder, "PAGE_BYTES", 300)
+    monkeypatch.setattr(sqlite_page, "PAGE_BYTES", 300)
     with Journal.open(tmp_path / "runs.db") as journal:
         run = journal.run("r", session_id="s")
         run.append_many([samples.delta(sequence, "x" * sequence) for sequence in range(60)])
