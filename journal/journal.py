@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,13 +22,14 @@ from journal.record_verbs import RecordVerbs
 from journal.redact import Hook, Redactor
 from journal.run import Run
 from journal.run_offers import RunOffers
-from journal.stores import Store, open_store, open_views
+from journal.stores import Store, open_audit, open_store, open_views
 from journal.subscription import Subscription
 from journal.views import Views
 from journal.writer import Writer
 
 if TYPE_CHECKING:
     from journal.backup import BackupResult
+    from journal.dropping import Dropping
 
 
 class Journal(RecordVerbs):
@@ -54,7 +55,8 @@ class Journal(RecordVerbs):
         self._openings = Openings(self.reader)
         self._numbers = Numbers(self.reader)
         self.views = Views(
-            lambda revision, in_memory: open_views(store, revision, in_memory=in_memory)
+            lambda revision, in_memory: open_views(store, revision, in_memory=in_memory),
+            lambda revision, in_memory: open_audit(store, revision, in_memory=in_memory),
         )
         """Where projections keep what they derived, so that it need not be derived again."""
 
@@ -203,6 +205,19 @@ class Journal(RecordVerbs):
 
         self._store.last_position()  # an error where it is closed, forked or moved
         return back_up(self._place, path, progress)
+
+    def dropping(self, run_ids: Collection[str]) -> Dropping:
+        """Begin to drop runs that are in an archive: see `journal.dropping`.
+
+        `projections.archive.drop_archived` chooses the runs, and makes sure that the archive
+        has them.
+
+        Args:
+            run_ids: all that may be dropped.
+        """
+        from journal.dropping import Dropping  # noqa: PLC0415 - hardly any process drops runs
+
+        return Dropping(self._store, self._writer, self._leases, self.reader, run_ids)
 
     def close(self) -> None:
         """Write what waits, release every run and close the store; twice does nothing.

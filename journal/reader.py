@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 
+from journal.archived import archived, dropped, must_be_here
 from journal.codec import RecordedEvent, decode
 from journal.documents import Documents, Known
 from journal.errors import CorruptEvent, RunNotFound, SessionNotFound
+from journal.events import DocumentCopied, RunArchived
 from journal.ids import (
     RUN_PREFIX,
     SESSION_PREFIX,
@@ -20,7 +22,8 @@ from journal.ids import (
     session_stream,
 )
 from journal.json_door import JSON
-from journal.stores.interface import Identity, Lease, Store
+from journal.readable import Stretch, stretches
+from journal.stores.interface import Identity, Lease, Store, StoredEvent
 
 PAGE = 1000
 """Events read at a time; nothing is held open between two pages."""
@@ -31,10 +34,14 @@ FEW = 50
 
 
 class Reader:
-    """The read side of one store: no lock, no cursor left open, safe from any thread."""
+    """The read side of one store: no lock, no cursor left open, safe from any thread.
+
+    Whatever looks for events of a run raises `RunIsArchived` where they were dropped, because
+    an archive has them; also in the middle, when they are dropped meanwhile.
+    """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = self._store = store  # for what reads several as one
         self._documents = Documents(store)
 
     def run_events(
@@ -54,12 +61,14 @@ class Reader:
 
         Raises:
             RunNotFound: no event of this run was ever recorded.
+            RunIsArchived: its events are in an archive only.
             CorruptEvent: a row no longer decodes.
         """
         stream = run_stream(run_id)
         head = self._store.head(stream)
         if not head:
             raise RunNotFound(run_id)
+        must_be_here(self._store, stream)
         upto = head if upto is None else min(upto, head)
         for event, _ in self._stream(stream, after=after, upto=upto, names=names):
             yield event
@@ -74,6 +83,7 @@ class Reader:
         """Give some events of a stream, in the order asked for.
 
         Raises:
+            RunIsArchived: they are in an archive only.
             CorruptEvent: one is missing, or no longer decodes.
         """
         if not versions:
@@ -96,6 +106,7 @@ class Reader:
         try:
             return [found[version] for version in versions]
         except KeyError as missing:
+            must_be_here(self._store, stream)
             raise CorruptEvent(stream, Version(missing.args[0]), "missing") from None
 
     def checkpoint_event(self, run_id: str, checkpoint_id: str) -> RecordedEvent | None:
@@ -104,7 +115,15 @@ class Reader:
 
     def find(self, run_id: str, identity: Identity) -> RecordedEvent | None:
         """Find a run's event by its identity (see `journal.offers`)."""
-        stored = self._store.find(run_stream(run_id), identity)
+        stream = run_stream(run_id)
+        stored = self._store.find(stream, identity)
+        if stored is None:
+            must_be_here(self._store, stream)
+        return None if stored is None else decode(stored)
+
+    def find_in(self, stream: StreamId, identity: Identity) -> RecordedEvent | None:
+        """Find an event of any stream by its identity, among those that are here."""
+        stored = self._store.find(stream, identity)
         return None if stored is None else decode(stored)
 
     def session_events(
@@ -141,9 +160,11 @@ class Reader:
         while after < upto:
             page = self._store.read_stream(stream, after=after, upto=upto, names=names, limit=PAGE)
             if not page:
+                must_be_here(self._store, stream)
                 return
             for stored in page:
                 if names is None and stored.version != after + 1:
+                    must_be_here(self._store, stream)
                     reason = f"missing: version {stored.version} follows {after}"
                     raise CorruptEvent(stream, after + 1, reason)
                 after = stored.version
@@ -161,19 +182,38 @@ class Reader:
         self, stream: StreamId, names: Collection[str], *, newest_first: bool
     ) -> RecordedEvent | None:
         page = self._store.read_stream(stream, names=names, newest_first=newest_first, limit=1)
+        if RunArchived.NAME not in names:
+            must_be_here(self._store, stream)
         return decode(page[0]) if page else None
+
+    def last_event(self, run_id: str) -> RecordedEvent | None:
+        """Give the last event that tells of the run: no copy, nor that it is archived.
+
+        Of a run that is in an archive only, its `run.archived` event; None for an unknown run.
+        """
+        told = self.dropped(run_id)
+        if told is not None:
+            return told
+        stream = run_stream(run_id)
+        upto: Version | None = None
+        while page := self._store.read_stream(stream, upto=upto, newest_first=True, limit=1):
+            if page[0].name not in (DocumentCopied.NAME, RunArchived.NAME):
+                return decode(page[0])
+            upto = Version(page[0].version - 1)
+        return None
 
     def newest_run_events(self, run_id: str, names: Collection[str]) -> Iterator[RecordedEvent]:
         """Yield a run's events of these stored names, the newest first; for a look at a few."""
+        stream = run_stream(run_id)
         upto: Version | None = None
-        while page := self._store.read_stream(
-            run_stream(run_id), upto=upto, names=names, newest_first=True, limit=FEW
-        ):
+        while upto != 0:
+            page = self._store.read_stream(
+                stream, upto=upto, names=names, newest_first=True, limit=FEW
+            )
+            must_be_here(self._store, stream)
             for stored in page:
                 yield decode(stored)
-            upto = Version(page[-1].version - 1)
-            if not upto:
-                return
+            upto = Version(page[-1].version - 1) if page else Version(0)
 
     def last_session_event(self, session_id: str, names: Collection[str]) -> RecordedEvent | None:
         """Find the last event, by version, of these names in a session's own stream.
@@ -188,8 +228,14 @@ class Reader:
         return found
 
     def event(self, stream: StreamId, version: Version) -> RecordedEvent | None:
-        """Give the event at a version of a stream; None past its end."""
+        """Give the event at a version of a stream; None past its end.
+
+        Raises:
+            RunIsArchived: it is in an archive only.
+        """
         page = self._store.read_stream(stream, after=Version(version - 1), upto=version, limit=1)
+        if not page:
+            must_be_here(self._store, stream)
         return decode(page[0]) if page else None
 
     def all_events(self, *, after: Position = Position(0)) -> Iterator[RecordedEvent]:
@@ -198,6 +244,26 @@ class Reader:
             for stored in page:
                 yield decode(stored)
             after = page[-1].position
+
+    def stored_events(
+        self, *, after: Position = Position(0), limit: int = PAGE
+    ) -> Sequence[StoredEvent]:
+        """Give one page of the journal's events as they are stored; see `Store.read_all`."""
+        return self._store.read_all(after=after, limit=limit)
+
+    @property
+    def journal_id(self) -> str:
+        """The id the journal got when it was made, which its backups have, too."""
+        return self._store.journal_id
+
+    def stretches(self, after: Position, limit: int) -> Iterator[Stretch]:
+        """Yield every event that can be read, page by page, and what cannot be.
+
+        Args:
+            after: exclusive.
+            limit: at most so many events a page.
+        """
+        return stretches(self._store, after, limit)
 
     def last_position(self) -> Position:
         """Tell the position of the last event; 0 in an empty journal."""
@@ -218,6 +284,17 @@ class Reader:
     def has_session(self, session_id: str) -> bool:
         """Tell whether any event of this session was recorded."""
         return self._store.head(session_stream(session_id)) > 0
+
+    def archived(self, run_id: str) -> RecordedEvent | None:
+        """Give the `run.archived` event of a run, whether it can be read here or not."""
+        return archived(self._store, run_stream(run_id))
+
+    def dropped(self, run_id: str) -> RecordedEvent | None:
+        """Give the `run.archived` event of a run that is in an archive only.
+
+        None for every other run. It tells what is known of the run without the archive.
+        """
+        return dropped(self._store, run_stream(run_id))
 
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count the events of a stream that have one of these stored names."""

@@ -5,15 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from journal.ids import StreamId
-from journal.stores.views import ViewStore, ViewsUnusable
+from journal.stores.audit import AuditStore
+from journal.stores.views import AUDIT, ViewStore, ViewsUnusable
 
 RETRY_SECONDS = 30.0
 """After this time a views file that could not be used as a whole is tried again."""
 
 Opener = Callable[[int, bool], ViewStore]
 """Opens the rows of a revision: in the file beside the journal, or (True) in memory."""
+
+AuditOpener = Callable[[int, bool], AuditStore]
+"""Does so with the rows of the audit."""
+
+
+S = TypeVar("S", ViewStore, AuditStore)
 
 
 class Views:
@@ -23,10 +31,12 @@ class Views:
     one stream that are damaged are made again in memory, for as long as the journal is open.
     """
 
-    def __init__(self, opener: Opener) -> None:
+    def __init__(self, opener: Opener, audit_opener: AuditOpener) -> None:
         self._open = opener
+        self._open_audit = audit_opener
         self._lock = threading.Lock()
         self._stores: dict[tuple[int, bool], ViewStore] = {}
+        self._audits: dict[tuple[int, bool], AuditStore] = {}
         self._distrusted: set[StreamId] = set()
         self._verified: set[tuple[int, StreamId]] = set()
         self._away_until = 0.0
@@ -39,13 +49,16 @@ class Views:
             revision: of the code that makes the rows; those of another are not seen.
         """
         with self._lock:
-            in_memory = stream in self._distrusted or time.monotonic() < self._away_until
-            if not in_memory:
-                try:
-                    return self._store(revision, in_memory=False)
-                except ViewsUnusable as problem:
-                    self._note(problem)
-            return self._store(revision, in_memory=True)
+            return self._given(self._stores, self._open, revision, stream)
+
+    def audit(self, revision: int) -> AuditStore:
+        """Give the store to use for the rows of the audit.
+
+        Args:
+            revision: of the code that makes the rows; those of another are not seen.
+        """
+        with self._lock:
+            return self._given(self._audits, self._open_audit, revision, AUDIT)
 
     def is_verified(self, store: ViewStore, stream: StreamId) -> bool:
         """Tell whether `verify` was called of a store that is still in use."""
@@ -66,23 +79,46 @@ class Views:
         """Close what was opened; twice does nothing."""
         with self._lock:
             self._closed = True
-            while self._stores:
-                self._stores.popitem()[1].close()
+            self._close(self._stores, in_memory=True)
+            self._close(self._audits, in_memory=True)
 
     def _note(self, problem: ViewsUnusable) -> None:
         if problem.stream is None:
             self._away_until = time.monotonic() + RETRY_SECONDS
-            opened = [key for key in self._stores if not key[1]]
-            for key in opened:
-                self._stores.pop(key).close()
+            self._close(self._stores, in_memory=False)
+            self._close(self._audits, in_memory=False)
             self._verified.clear()
         else:
             self._distrusted.add(problem.stream)
 
-    def _store(self, revision: int, *, in_memory: bool) -> ViewStore:
+    def _given(
+        self,
+        opened: dict[tuple[int, bool], S],
+        opener: Callable[[int, bool], S],
+        revision: int,
+        stream: StreamId,
+    ) -> S:
+        if stream not in self._distrusted and time.monotonic() >= self._away_until:
+            try:
+                return self._opened(opened, opener, (revision, False))
+            except ViewsUnusable as problem:
+                self._note(problem)
+        return self._opened(opened, opener, (revision, True))
+
+    def _opened(
+        self,
+        opened: dict[tuple[int, bool], S],
+        opener: Callable[[int, bool], S],
+        key: tuple[int, bool],
+    ) -> S:
         if self._closed:
             raise ViewsUnusable(None, "closed")
-        key = revision, in_memory
-        if key not in self._stores:
-            self._stores[key] = self._open(revision, in_memory)
-        return self._stores[key]
+        if key not in opened:
+            opened[key] = opener(*key)
+        return opened[key]
+
+    @staticmethod
+    def _close(opened: dict[tuple[int, bool], S], *, in_memory: bool) -> None:
+        for key in list(opened):
+            if in_memory or not key[1]:
+                opened.pop(key).close()

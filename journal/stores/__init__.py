@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 
+from journal.stores.audit import AuditStore
 from journal.stores.interface import Identity, NewEvent, Store, StoredEvent
 from journal.stores.location import MemoryLocation, parse_durability, parse_location
 from journal.stores.views import ViewStore
 
-__all__ = ["Identity", "NewEvent", "Store", "StoredEvent", "open_store", "open_views"]
+__all__ = [
+    "AuditStore",
+    "Identity",
+    "NewEvent",
+    "Store",
+    "StoredEvent",
+    "open_audit",
+    "open_store",
+    "open_views",
+]
 
 
 def open_store(
@@ -71,3 +81,20 @@ def open_views(store: Store, revision: int, *, in_memory: bool) -> ViewStore:
     from journal.stores.sqlite_views import open_sqlite_views  # noqa: PLC0415
 
     return open_sqlite_views(None if in_memory else store.file, store.journal_id, revision)
+
+
+def open_audit(store: Store, revision: int, *, in_memory: bool) -> AuditStore:
+    """Open the audit rows of a journal.
+
+    Args:
+        store: of the journal. Where its events are in no file, the rows are not either.
+        revision: of the code that makes the rows.
+        in_memory: keep them in memory also where there is a file.
+
+    Raises:
+        ViewsUnusable: the file cannot be made or used.
+        JournalClosed, JournalForked, DamagedFile, ...: the store cannot tell whose it is.
+    """
+    from journal.stores.sqlite_audit import open_sqlite_audit  # noqa: PLC0415
+
+    return open_sqlite_audit(None if in_memory else store.file, store.journal_id, revision)

@@ -200,7 +200,7 @@ class SQLiteExamination:
     def _note_older(self, found: int) -> None:
         what = f"it has format {found}; this runjournal writes format {sqlite_schema.FORMAT}"
         advice = (
-            "nothing: the first that opens it to write adds the tables it lacks, in one "
+            "nothing: the first that opens it to write adds the tables and guards it lacks, in one "
             "transaction, and changes no event; older versions do not open it after that"
         )
         self.findings.notice("format.older", what, advice)

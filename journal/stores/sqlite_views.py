@@ -8,6 +8,7 @@ from eventsourcing.persistence import AggregateRecorder, ApplicationRecorder, Pr
 from eventsourcing.sqlite import SQLiteFactory, SQLiteTrackingRecorder
 from eventsourcing.utils import Environment, EnvType
 
+from journal.stores.sqlite_views_connection import CACHE_KIB
 from journal.stores.sqlite_views_datastore import ViewDatastore
 from journal.stores.sqlite_views_file import views_path
 from journal.stores.sqlite_views_reader import SQLiteViewReader
@@ -22,9 +23,11 @@ class ViewFactory(SQLiteFactory):
     Environment:
         SQLITE_DBNAME: path of the journal's file, or `:memory:`.
         JOURNAL_ID: the journal's id.
+        CACHE_KIB: size of the pages each connection keeps; there is a default.
     """
 
     JOURNAL_ID = "JOURNAL_ID"
+    CACHE_KIB = "CACHE_KIB"
 
     datastore: ViewDatastore
 
@@ -33,7 +36,12 @@ class ViewFactory(SQLiteFactory):
         name = self.env.get(self.SQLITE_DBNAME, "")
         journal = None if name == ":memory:" else Path(name)
         path = None if journal is None else views_path(journal)
-        self.datastore = ViewDatastore(path, journal, self.env.get(self.JOURNAL_ID, ""))
+        self.datastore = ViewDatastore(
+            path,
+            journal,
+            self.env.get(self.JOURNAL_ID, ""),
+            cache_kib=int(self.env.get(self.CACHE_KIB, "") or CACHE_KIB),
+        )
 
     def tracking_recorder(
         self, tracking_recorder_class: type[SQLiteTrackingRecorder] | None = None

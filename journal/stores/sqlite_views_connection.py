@@ -12,8 +12,8 @@ from journal.stores.sqlite_pragmas import prepare, use_log
 from journal.stores.sqlite_views_rows import page_checksum_raised
 from journal.stores.views import ViewsUnusable
 
-_CACHE_KIB = 8 * 1024
-"""Size of the pages each connection keeps."""
+CACHE_KIB = 8 * 1024
+"""Size of the pages each connection keeps, where nothing else is said."""
 
 _LOG_KEPT = 16 * 1024 * 1024
 """Bytes of the log at which it is moved into the file, and that are kept to be written over."""
@@ -58,7 +58,7 @@ class Seat:
         self.holder = None
 
 
-def connect(database: str) -> sqlite3.Connection:
+def connect(database: str, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
     """Open a connection to a file or to memory, in autocommit mode, for any thread."""
     connection = sqlite3.connect(
         database,
@@ -70,7 +70,7 @@ def connect(database: str) -> sqlite3.Connection:
     )
     try:
         prepare(connection)
-        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        connection.execute(f"PRAGMA cache_size=-{cache_kib}")
         connection.execute("PRAGMA temp_store=MEMORY")
         connection.create_function("raised", 5, page_checksum_raised, deterministic=True)
     except BaseException:

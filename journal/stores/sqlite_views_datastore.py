@@ -15,7 +15,7 @@ from eventsourcing.sqlite import SQLiteCursor, SQLiteDatastore
 
 from journal.stores import sqlite_file, sqlite_views_file, sqlite_views_schema
 from journal.stores.sqlite_errors import ENGINE_ERRORS
-from journal.stores.sqlite_views_connection import Seat, connect, unusable, use_file
+from journal.stores.sqlite_views_connection import CACHE_KIB, Seat, connect, unusable, use_file
 from journal.stores.sqlite_views_file import Places
 from journal.stores.sqlite_views_schema import Condition
 from journal.stores.views import ViewsUnusable
@@ -36,16 +36,25 @@ class ViewDatastore(SQLiteDatastore):
         path: of the file; None for memory.
         journal_path: of the journal's file, whose permissions it gets.
         journal: the journal's id.
+        cache_kib: size of the pages each connection keeps.
 
     Raises:
         ViewsUnusable: the file cannot be opened or made.
     """
 
-    def __init__(self, path: Path | None, journal_path: Path | None, journal: str) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        journal_path: Path | None,
+        journal: str,
+        *,
+        cache_kib: int = CACHE_KIB,
+    ) -> None:
         super().__init__(str(path or ":memory:"), originator_id_type="text")
         self._path = path
         self._journal_path = journal_path
         self._journal = journal
+        self._cache_kib = cache_kib
         self._file = ""
         """What the file says it is, so that another one in its place is told apart."""
         self._places: Places | None = None
@@ -180,7 +189,7 @@ class ViewDatastore(SQLiteDatastore):
             if self._file:
                 raise ViewsUnusable(None, "what was in memory is gone")
             self._file = "memory"
-            connection = connect(":memory:")
+            connection = connect(":memory:", self._cache_kib)
             sqlite_views_schema.create(connection, self._journal)
             return connection
         if self._path in _inherited:
@@ -197,7 +206,7 @@ class ViewDatastore(SQLiteDatastore):
             if self._file:
                 raise ViewsUnusable(None, "the file was removed")
             sqlite_views_file.make(path, journal_path)
-        connection = connect(f"{path.as_uri()}?mode=rw")
+        connection = connect(f"{path.as_uri()}?mode=rw", self._cache_kib)
         try:
             found = sqlite_views_schema.condition(connection, self._journal)
             _must_be_ours(found)

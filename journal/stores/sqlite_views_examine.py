@@ -17,6 +17,7 @@ from journal.findings import Findings
 from journal.ids import StreamId, Version
 from journal.progress import Progress
 from journal.stores.interface import Store
+from journal.stores.sqlite_audit_scan import AuditScan
 from journal.stores.sqlite_beside import size
 from journal.stores.sqlite_errors import ENGINE_ERRORS, EngineError, primary_code
 from journal.stores.sqlite_file import SQLiteFile, find_file
@@ -126,6 +127,22 @@ class ViewsExamination:
             self._note("wrong", "snapshots.damaged", _about(what))
         for read in scan.read:
             self._compare(read)
+        self._look_at_audit(AuditScan(connection, quick=self._quick))
+
+    def _look_at_audit(self, scan: AuditScan) -> None:
+        for done in scan.scan():
+            self._progress("audit rows", done, None)
+        for table, count in scan.damaged.items():
+            what = f"audit: damaged rows of {table}: {count}; answers are worked out without them"
+            self._note("wrong", "snapshots.damaged", what)
+        try:
+            last = scan.state.tracked if self._store is None else self._store.last_position()
+        except JournalError:
+            return  # damage of the journal, which is noted as such
+        if scan.state.tracked > last:
+            what = f"audit: the rows take in events up to position {scan.state.tracked}, which the "
+            what += "journal does not have, as after a backup was put in its place"
+            self._note("notice", "snapshots.ahead", what)
 
     def _compare(self, read: Read) -> None:
         """Compare a stream's tracking position with the journal, which only grows."""

@@ -15,7 +15,7 @@ from journal.stores.sqlite_pragmas import file_format, file_owner
 APPLICATION_ID = 0x52756E56
 """`RunV`; where SQLite files say whose they are."""
 
-FORMAT = 1
+FORMAT = 2
 """The format this version writes, and the only one it reads; the file's user_version."""
 
 _OBJECTS = "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"

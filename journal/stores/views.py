@@ -13,6 +13,9 @@ from typing import NamedTuple, Protocol
 
 from journal.ids import Position, StreamId, Version
 
+AUDIT = StreamId("audit")
+"""What `ViewsUnusable` names in the place of a stream, where rows of the audit are damaged."""
+
 
 class ViewsUnusable(Exception):
     """Rows of the views cannot be used: damaged, locked by others for too long, or gone.

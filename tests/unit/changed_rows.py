@@ -37,4 +37,4 @@ def replaced(journal, store, stream, version, **change):
     changed = Changed(store, stream, version, **change)
     journal.reader._store = journal.reader._documents._store = changed
     journal.views.close()
-    journal.views = Views(journal.views._open)
+    journal.views = Views(journal.views._open, journal.views._open_audit)
