@@ -1,5 +1,22 @@
 """The read side of runjournal: runs replayed to any cursor, and what follows from that."""
 
+from projections.audit import (
+    Approval,
+    Audit,
+    AuditFilter,
+    EventStats,
+    Excerpt,
+    Failure,
+    Gap,
+    Happened,
+    Hit,
+    LastCall,
+    Stats,
+    TermPlace,
+    ToolCall,
+    ToolStats,
+    Usage,
+)
 from projections.children import Child
 from projections.compared import compared
 from projections.cursors import (
@@ -61,6 +78,9 @@ from projections.waiting_item import WaitingItem
 
 __all__ = [
     "LATEST",
+    "Approval",
+    "Audit",
+    "AuditFilter",
     "Branch",
     "CheckpointCursor",
     "Child",
@@ -69,9 +89,16 @@ __all__ = [
     "Decided",
     "Decisions",
     "Divergence",
+    "EventStats",
+    "Excerpt",
+    "Failure",
     "FamilyMember",
+    "Gap",
+    "Happened",
     "HistoryEntry",
+    "Hit",
     "InterruptedToolCall",
+    "LastCall",
     "LatestCursor",
     "Live",
     "LogEntry",
@@ -92,13 +119,18 @@ __all__ = [
     "SessionSummary",
     "Shrunk",
     "StateKeys",
+    "Stats",
     "StepCursor",
     "StreamCursor",
     "SuspendRequested",
+    "TermPlace",
     "TimeCursor",
+    "ToolCall",
     "ToolCallChange",
     "ToolCallMade",
     "ToolCalls",
+    "ToolStats",
+    "Usage",
     "ValueChange",
     "VersionCursor",
     "WaitingItem",

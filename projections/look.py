@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from journal.errors import RunIsArchived
 from journal.ids import StreamId
 from journal.reader import Reader
 from journal.stores.views import ViewReader, ViewsUnusable
@@ -34,6 +35,8 @@ class LookIntoViews:
                     return None
             with store.reading() as rows, usable(stream):
                 return question(rows)
+        except RunIsArchived:
+            return None
         except ViewsUnusable as problem:
             self._views.distrust(problem)
             return None

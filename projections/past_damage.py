@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from journal.codec import RecordedEvent
 from journal.errors import CorruptEvent, SessionNotFound
-from journal.events import RUN_NOTES, RunCommitted, RunSaved
+from journal.events import RUN_NOTES, RunArchived, RunCommitted, RunSaved
 from journal.ids import Version, run_stream, session_stream
 from journal.numbers import SessionNumbers
 from journal.reader import Reader
@@ -74,12 +74,13 @@ def _is_note(reader: Reader, session_id: str, version: Version) -> bool:
 def openings_of(reader: Reader, session_id: str) -> Iterator[RecordedEvent]:
     """Yield the opening of each run of a session, the oldest first, by all runs there are.
 
-    A run whose opening cannot be read is passed over: whoever reads that run is told.
+    A run whose opening cannot be read is passed over: whoever reads that run is told. For a run
+    that is in an archive only, the event that says so stands for its opening.
     """
     found = []
     for run_id in reader.run_ids():
         try:
-            opened = reader.event(run_stream(run_id), Version(1))
+            opened = reader.dropped(run_id) or reader.event(run_stream(run_id), Version(1))
         except CorruptEvent:
             continue
         if opened is not None and opened.data.get("session_id") == session_id:
@@ -104,6 +105,8 @@ def numbers_past_damage(reader: Reader, session_id: str) -> dict[str, int]:
     for opened in openings_of(reader, session_id):
         run_id = str(opened.run_id)
         number = opened.data.get("sequence_no")
+        if number is None and opened.name == RunArchived.NAME:
+            number = (opened.data.get("for_session") or {}).get("sequence_no")
         if number is None and notes.is_fixed(run_id):
             number = notes.of[run_id]
         found[run_id] = number or _recorded(reader, run_id) or max(found.values(), default=0) + 1
@@ -112,6 +115,8 @@ def numbers_past_damage(reader: Reader, session_id: str) -> dict[str, int]:
 
 def _recorded(reader: Reader, run_id: str) -> int | None:
     try:
+        if reader.dropped(run_id) is not None:
+            return None
         first = reader.first_run_event(run_id, (RunSaved.NAME, RunCommitted.NAME))
     except CorruptEvent:
         return None

@@ -92,8 +92,7 @@ def compact_session_trace(
     if numbers:
         latest = max(numbers, key=lambda run_id: numbers[run_id])
         trace["latest_run_id"] = latest
-        run = session.news.get(latest) or session.run(latest, session.until)
-        preview = record_of(run, numbers[latest]).get("output_preview")
+        preview = session.record(latest).get("output_preview")
         if preview is not None:
             trace["last_output_preview"] = preview
     return trace | {key: record[key] for key in OF_SESSION if record.get(key)}

@@ -71,6 +71,7 @@ def test_a_run_is_summed_up(listed):
         "forked_from": None,
         "recorded_status": "running",
         "suspended": None,
+        "archived": False,
     }
 
 
