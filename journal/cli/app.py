@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from journal.cli.output import Output
 
 if TYPE_CHECKING:
     from journal import Journal
+    from projections.reading import HasReader
 
 ABOUT = """Record, replay and compare runs of AI agents.
 
@@ -44,6 +45,27 @@ class Settings:
 
         with Journal.open(self.db, create=create) as journal:
             yield journal
+
+    @contextmanager
+    def reading(self, archive: str | None) -> Iterator[HasReader]:
+        """Open what runs are read from: the journal, together with its archive if one is named.
+
+        With an archive the journal may be missing.
+        """
+        if archive is None:
+            with self.journal() as journal:
+                yield journal
+            return
+        from journal.cli.audit_options import opened
+        from projections.archive.union import with_archive
+
+        with opened(self, archive) as (live, archived):
+            assert archived is not None  # noqa: S101 - one was named
+            if live is None:
+                yield archived
+                return
+            with closing(with_archive(live, archived)) as both:
+                yield both
 
     def output(self, *, full: bool = False) -> Output:
         """Make the output of a command."""

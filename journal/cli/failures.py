@@ -15,7 +15,7 @@ from typing import ParamSpec
 import typer
 
 from journal.cli.escape import escape, shorten_middle
-from journal.errors import InvalidCursor, JournalError
+from journal.errors import InvalidCursor, InvalidFilter, JournalError
 
 P = ParamSpec("P")
 
@@ -59,7 +59,7 @@ def ended(error: BaseException) -> int:
         for line in "".join(traceback.format_exception(error)).splitlines():
             sys.stderr.write(escape(line) + "\n")
     complain(told(error))
-    return WRONG_USAGE if isinstance(error, InvalidCursor) else FAILED
+    return WRONG_USAGE if isinstance(error, InvalidCursor | InvalidFilter) else FAILED
 
 
 @contextmanager

@@ -105,12 +105,14 @@ def _run_columns(output: Output) -> list[Column]:
 
 def _run_row(run: RunSummary, columns: int) -> list[Part]:
     state = status(run.status) if run.error is None else UNREADABLE
+    if run.archived and run.messages is None:
+        state = (f"{state[0]}, archived", state[1])
     row: list[Part] = [run.run_id, shown(run.session_id or "-"), state]
     if columns < len(row):
         return [run.run_id, state]
     if columns == len(row) + 1:
         return [*row, local(run.opened_at, SHORT)]
-    row += [str(run.step), str(run.messages), str(run.events)]
+    row += ["-" if each is None else str(each) for each in (run.step, run.messages, run.events)]
     return [*row, local(run.opened_at), local(run.updated_at)][:columns]
 
 

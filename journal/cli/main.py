@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from journal.cli.app import app, command, group
+from journal.cli.commands.archive import archive, verify
+from journal.cli.commands.audit import QUESTIONS, audit
 from journal.cli.commands.bring import import_
 from journal.cli.commands.care import backup, doctor
 from journal.cli.commands.compare import diff
@@ -12,6 +14,8 @@ from journal.cli.commands.people import approvals, approve, cancel, complete, de
 from journal.cli.commands.read import evidence, export, log, replay, runs, sessions
 from journal.cli.commands.record import demo, ingest
 from journal.cli.commands.snapshots import drop, snapshots
+from journal.cli.commands.sql import sql
+from journal.cli.commands.stats import stats
 from journal.cli.commands.suspend import resume, suspend
 from journal.cli.failures import ended, prepare_streams, writing
 
@@ -35,6 +39,8 @@ COMMANDS = (
     resume,
     backup,
     doctor,
+    sql,
+    stats,
 )
 """The commands, in the order of the help."""
 
@@ -42,6 +48,8 @@ for each in COMMANDS:
     command(each)
 group(deferred, complete, fail, cancel)
 group(snapshots, drop)
+group(archive, verify)
+group(audit, *QUESTIONS)
 
 
 def main() -> None:

@@ -12,12 +12,13 @@ def known_status(text: str | None) -> str | None:
     """Refuse a status that no run can have, recorded or derived."""
     if text is None:
         return None
+    from journal.errors.base import brief
     from journal.records.vocabulary import RunStatus
     from projections.standing import CRASHED
 
     statuses = [*[status.value for status in RunStatus], CRASHED]
     if text not in statuses:
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(statuses)}")
+        raise typer.BadParameter(f"{brief(text)} is none of {', '.join(statuses)}")
     return text
 
 
@@ -55,3 +56,7 @@ By = Annotated[
 ]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")]
+ArchivePlace = Annotated[
+    str | None,
+    typer.Option("--archive", metavar="DIR|URL", help="Also what was archived there."),
+]

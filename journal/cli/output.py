@@ -141,12 +141,12 @@ class Output:
         from rich.table import Table  # noqa: PLC0415
 
         table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), show_header=titles)
+        heads = [self._cell(column.title) for column in columns]
         cells = [[self._cell(part) for part in row] for row in rows]
-        widths = [max(row[at].cell_len for row in cells) for at in range(len(columns))]
-        widths = [max(width, len(each.title)) for width, each in zip(widths, columns, strict=True)]
-        for column, width in zip(columns, widths, strict=True):
+        widths = [max(row[at].cell_len for row in [heads, *cells]) for at in range(len(columns))]
+        for column, head, width in zip(columns, heads, widths, strict=True):
             table.add_column(
-                column.title,
+                head,
                 header_style="dim",
                 justify="right" if column.right else "left",
                 overflow="fold" if self.full or column.folds else "ellipsis",
@@ -170,7 +170,7 @@ class Output:
         if self._console is None:
             return NATURAL
         others = sum(
-            min(width, GIVES_WAY_TO) if column.gives_way else width
+            GIVES_WAY_TO if column.gives_way else width
             for column, width in zip(columns, widths, strict=True)
             if not column.folds
         )

@@ -20,6 +20,7 @@ from journal.errors import InvalidLine
 from journal.export import count_lines, export_all, export_run
 from journal.ingest import Ingest, IngestCounts
 from journal.journal import Journal
+from projections.reading import HasReader
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def _by_type(counts: Counter[str]) -> str:
     return f" ({each})" if each else ""
 
 
-def export_lines(journal: Journal, run_id: str | None, output: Output) -> None:
+def export_lines(journal: HasReader, run_id: str | None, output: Output) -> None:
     """Print a run, or everything, as interchange lines."""
     reader = journal.reader
     if run_id is None:

@@ -77,6 +77,15 @@ def test_wrong_usage_exits_2(recorded, cli, args):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("args", [["runs"], ["audit", "tools"], ["stats"]])
+def test_a_wrong_status_is_shortened(recorded, cli, args):
+    done = cli(*args, "--status", "x" * 100_000)
+    assert (done.code, done.out) == (2, "")
+    assert "'xxx" in done.err
+    assert "... is none of" in done.err
+    assert len(done.err) < 500
+
+
 def test_a_real_process_exits_with_these_codes(recorded, process):
     assert process("replay", "r").code == 0
     failed = process("replay", "nope")

@@ -9,6 +9,7 @@ import typer
 
 from journal.cli.failures import FAILED
 from journal.cli.options import (
+    ArchivePlace,
     At,
     From,
     Full,
@@ -27,6 +28,7 @@ def export(
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run.")] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Every run and session.")] = False,
+    archive: ArchivePlace = None,
 ) -> None:
     """Print a run as interchange lines.
 
@@ -36,7 +38,7 @@ def export(
         raise typer.BadParameter("name either a run or --all")
     from journal.cli.transfer import export_lines
 
-    with ctx.obj.journal() as journal:
+    with ctx.obj.reading(archive) as journal:
         export_lines(journal, run, ctx.obj.output())
 
 
@@ -83,6 +85,7 @@ def log(  # noqa: PLR0913 - its options
     frm: From = None,
     to: To = None,
     kind: Kinds = None,
+    archive: ArchivePlace = None,
     full: Full = False,
 ) -> None:
     """List a run's events in logical order.
@@ -95,7 +98,7 @@ def log(  # noqa: PLR0913 - its options
     from projections import log as read_log
 
     output = ctx.obj.output(full=full)
-    with ctx.obj.journal() as journal:
+    with ctx.obj.reading(archive) as journal:
         with phases() as progress:
             entries = read_log(journal, run, frm, to, kind or None, progress=progress)
         output.each(entries, show_log)
@@ -113,6 +116,7 @@ def replay(  # noqa: PLR0913 - its options
     no_tail: Annotated[
         bool, typer.Option("--no-tail", help="Without the records after the checkpoint.")
     ] = False,
+    archive: ArchivePlace = None,
     full: Full = False,
 ) -> None:
     """Show a run as it was at a cursor."""
@@ -125,7 +129,7 @@ def replay(  # noqa: PLR0913 - its options
 
     cursor = parse_cursor(at)
     output = ctx.obj.output(full=full)
-    with ctx.obj.journal() as journal:
+    with ctx.obj.reading(archive) as journal:
         with phases() as progress:
             view = replay_run(
                 journal, run, at=cursor, tail=0 if no_tail else tail, progress=progress
