@@ -79,7 +79,12 @@ def stores(tmp_path, monkeypatch):
         with journal.run("own", session_id="s") as run:
             asked = samples.approval(run_id="own", session_id="s")
             run.approval(asked)
-            run.approval(asked | {"status": "approved"})
+            decision = {
+                "status": "approved",
+                "decided_by": "ann",
+                "decided_at": "2026-11-29T10:00:00Z",
+            }
+            run.approval(asked | {"status": "approved", "decision": decision})
             waiting = samples.deferred_tool(run_id="own", session_id="s")
             run.deferred_tool(waiting)
             run.deferred_tool(waiting | {"status": "completed", "response": 1})
