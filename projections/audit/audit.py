@@ -20,8 +20,9 @@ from projections.audit.gaps import Gap, list_gaps
 from projections.audit.known_runs import KnownRuns, limited
 from projections.audit.phrase import Phrase
 from projections.audit.searching import Hit, find_phrase
-from projections.audit.selecting import select
+from projections.audit.selecting import ATTEMPTS
 from projections.audit.sources import Archived, must_be_of, reading, whole
+from projections.audit.sql_process import select_apart
 from projections.audit.stats import Stats, make_stats
 from projections.audit.term import TermPlace, find_term, narrowed, term_pattern
 from projections.audit.timeline import Happened, on_trace, run_timeline
@@ -29,9 +30,6 @@ from projections.audit.usage import Usage, check_keys, sum_usage
 from projections.reading import HasReader
 
 Answer = TypeVar("Answer")
-
-ATTEMPTS = 5
-"""Looks at rows that others change or damage meanwhile, before it is an error."""
 
 
 class Audit:
@@ -210,7 +208,7 @@ class Audit:
             SQLRefused: it is no SELECT, or reads or calls something else.
             LimitReached: it takes more; that there are more rows is told after the last.
         """
-        return select(
+        return select_apart(
             self._journal,
             self._archive,
             statement,

@@ -7,7 +7,6 @@ from journal.stores.audit import Selected
 from journal.stores.views import ViewsUnusable
 from projections.audit.catching_up import catch_up
 from projections.audit.sources import Archived
-from projections.audit.sql_process import Question, select_apart
 from projections.reading import HasReader
 
 ATTEMPTS = 5
@@ -23,20 +22,13 @@ def select(  # noqa: PLR0913 - where, what, and its limits
     seconds: float,
     megabytes: int,
 ) -> Selected:
-    """Run a SELECT over the rows of a journal, of an archive, or of both; see `Audit.sql`."""
+    """Run a SELECT over the rows of a journal, of an archive, or of both, in this process."""
     for _ in range(ATTEMPTS):
         try:
-            store = None if journal is None else catch_up(journal)
-            file = None if journal is None else journal.reader.store.file
-            if journal is None or file is not None:
-                place = None if archive is None else archive.location
-                path = None if file is None else str(file)
-                asked = Question(path, place, sql, rows, seconds, megabytes)
-                return select_apart(asked)
-            # What is in this process's memory only is asked here.
             if archive is not None:
                 return archive.query(journal, sql, rows=rows, seconds=seconds, megabytes=megabytes)
-            assert store is not None  # noqa: S101 - one of the two is there
+            assert journal is not None  # noqa: S101 - one of the two is there
+            store = catch_up(journal)
             return store.query(sql, rows=rows, seconds=seconds, megabytes=megabytes)
         except ViewsUnusable as problem:
             if journal is None:

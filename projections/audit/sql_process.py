@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -21,6 +22,9 @@ from journal.errors import LimitReached
 from journal.journal import Journal
 from journal.stores.audit import Selected
 from projections.audit.catching_up import catch_up
+from projections.audit.selecting import select
+from projections.audit.sources import Archived
+from projections.reading import HasReader
 
 if sys.platform != "win32":
     import resource
@@ -52,14 +56,41 @@ class Question(NamedTuple):
     megabytes: int
 
 
-def select_apart(question: Question) -> Selected:
-    """Run a SELECT in another process.
+def select_apart(  # noqa: PLR0913 - where, what, and its limits
+    journal: HasReader | None,
+    archive: Archived | None,
+    sql: str,
+    *,
+    rows: int,
+    seconds: float,
+    megabytes: int,
+) -> Selected:
+    """Run a SELECT over the rows of a journal, of an archive, or of both; see `Audit.sql`.
+
+    A journal that is in this process's memory only is asked here.
 
     Raises:
         SQLRefused, LimitReached: see `Audit.sql`.
-        ViewsUnusable: the rows changed, or are damaged.
         RuntimeError: the process cannot be started.
     """
+    file = None
+    if journal is not None:
+        file = journal.reader.store.file
+        if file is None:
+            return select(journal, archive, sql, rows=rows, seconds=seconds, megabytes=megabytes)
+    return _asked(
+        Question(
+            None if file is None else str(file),
+            None if archive is None else archive.location,
+            sql,
+            rows,
+            seconds,
+            megabytes,
+        )
+    )
+
+
+def _asked(question: Question) -> Selected:
     process = subprocess.Popen(  # noqa: S603 - this very Python, and no text of anybody
         [sys.executable, "-P", "-c", _MAIN],
         stdin=subprocess.PIPE,
@@ -80,7 +111,7 @@ def select_apart(question: Question) -> Selected:
     return Selected(columns, _given(found, error))
 
 
-def _given(found: list[tuple[Any, ...]], error: BaseException | None) -> Any:
+def _given(found: list[tuple[Any, ...]], error: BaseException | None) -> Iterator[tuple[Any, ...]]:
     yield from found
     if error is not None:
         raise error
@@ -191,18 +222,15 @@ def _bound(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _opened(stack: ExitStack, question: Question) -> Any:
+def _opened(stack: ExitStack, question: Question) -> Callable[[], Selected]:
     """Open what is asked, and give what runs the statement."""
     sql, rows, seconds, megabytes = question[2:]
-    journal = None
+    journal = archive = None
     if question.journal is not None:
         journal = stack.enter_context(Journal.open(Path(question.journal), create=False))
         catch_up(journal)
-    if question.archive is None:
-        assert journal is not None  # noqa: S101 - one of the two is there
-        store = catch_up(journal)
-        return lambda: store.query(sql, rows=rows, seconds=seconds, megabytes=megabytes)
-    from projections.archive.opened import open_archive  # noqa: PLC0415 - needs an extra
+    if question.archive is not None:
+        from projections.archive.opened import open_archive  # noqa: PLC0415 - needs an extra
 
-    archive = stack.enter_context(open_archive(question.archive))
-    return lambda: archive.query(journal, sql, rows=rows, seconds=seconds, megabytes=megabytes)
+        archive = stack.enter_context(open_archive(question.archive))
+    return lambda: select(journal, archive, sql, rows=rows, seconds=seconds, megabytes=megabytes)

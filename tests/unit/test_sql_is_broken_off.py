@@ -10,6 +10,7 @@ from projections.archive.opened import open_archive
 from projections.archive.writing import write_archive
 from projections.audit import Audit
 from tests.unit.audited import called, ended, opened, returned
+from tests.unit.view_files import connect, views_of
 
 HUNDRED = "a" * 100
 LONG = f"replace(replace(replace('{HUNDRED}', 'a', '{HUNDRED}'), 'a', '{HUNDRED}'), 'a', 'aaa')"
@@ -62,3 +63,20 @@ def test_rows_beyond_the_limit_are_told_after_the_last(audits, where):
     assert len([next(rows)]) == 1
     with pytest.raises(LimitReached):
         next(rows)
+
+
+def test_damaged_rows_are_made_again_for_it(tmp_path):
+    path, question = tmp_path / "runs.db", "SELECT kind, text FROM rows ORDER BY version"
+    with Journal.open(path) as journal:
+        opened(journal, "r", "s", called(0, "a"), returned(1, "a", content="gold"), ended(2, "r"))
+        whole = list(Audit(journal).sql(question).rows)
+    with connect(views_of(path)) as views:
+        [(page, size)] = views.execute(
+            "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'audit_rows'"
+        )
+    with views_of(path).open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    with Journal.open(path) as journal:
+        assert list(Audit(journal).sql(question).rows) == whole
+    assert [text for kind, text in whole if kind == "tool_return"] == ["gold"]
