@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
-from journal.errors import ReadOnly
-from journal.ids import Position, StreamId, Version
-from journal.stores.interface import NO_FENCES, Identity, Lease, NameSize, NewEvent, StoredEvent
+from journal.ids import Position, StreamId, Version, is_text
+from journal.stores.interface import Identity, Lease, NameSize, StoredEvent
 from projections.archive.catalogue import Catalogue
 from projections.archive.events import MOST, EventFiles
-from projections.archive.files import SegmentFiles, is_text
+from projections.archive.files import SegmentFiles
+from projections.archive.read_only import ReadOnlyStore
 
 
-class ArchiveStore:
+class ArchiveStore(ReadOnlyStore):
     """The read side of `journal.stores.interface.Store`; safe for threads.
 
     Only the files of segments that have events of a stream are opened. Besides the errors of a
     store, every method raises `DamagedArchive` or `NewerArchive` where a file that it needs
     cannot be read.
     """
+
+    WHY = "an archive is never changed"
 
     def __init__(
         self, files: SegmentFiles, catalogue: Catalogue, *, journal_id: str, last_position: int
@@ -37,45 +38,9 @@ class ArchiveStore:
         return self._files.place.location
 
     @property
-    def file(self) -> Path | None:
-        """The events are in no single file."""
-        return None
-
-    @property
     def journal_id(self) -> str:
         """The id of the journal that the archive is of."""
         return self._journal_id
-
-    def append(
-        self,
-        events: Sequence[NewEvent],  # noqa: ARG002
-        *,
-        now: int,  # noqa: ARG002
-        fences: Mapping[StreamId, int] = NO_FENCES,  # noqa: ARG002
-        leases: Sequence[Lease] = (),  # noqa: ARG002
-    ) -> Sequence[StoredEvent]:
-        """Refuse: an archive takes no events.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("append to")
-
-    def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:  # noqa: ARG002
-        """Refuse: an archive has no leases.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("renew a lease in")
-
-    def drop(self, stream: StreamId, upto: Version) -> int:  # noqa: ARG002
-        """Refuse: an archive keeps its events.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("drop events from")
 
     def lease(self, stream: StreamId) -> Lease | None:  # noqa: ARG002
         """Tell that nobody holds one."""
@@ -170,6 +135,3 @@ class ArchiveStore:
     def close(self) -> None:
         """Release everything; twice does nothing."""
         self._files.duck.close()
-
-    def _read_only(self, operation: str) -> ReadOnly:
-        return ReadOnly(self.location, operation, "an archive is never changed")

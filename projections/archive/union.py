@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from journal.errors import ArchiveOfAnotherJournal, ReadOnly
+from journal.errors import ArchiveOfAnotherJournal
 from journal.ids import Position, StreamId, Version
 from journal.reader import Reader
 from journal.stores import open_audit, open_views
 from journal.stores.interface import (
-    NO_FENCES,
     Identity,
     Lease,
     NameSize,
-    NewEvent,
     Store,
     StoredEvent,
 )
 from journal.views import Views
 from projections.archive.parts import Fault
+from projections.archive.read_only import ReadOnlyStore
 from projections.reading import HasReader
 
 
@@ -60,8 +58,10 @@ class Union:
         self.views.close()
 
 
-class UnionStore:
+class UnionStore(ReadOnlyStore):
     """The read side of `journal.stores.interface.Store` over two; safe for threads."""
+
+    WHY = "it is read only together with its archive"
 
     def __init__(self, live: Store, archive: HasEnd) -> None:
         self._live = live
@@ -77,45 +77,9 @@ class UnionStore:
         return f"{self._live.location} with the archive {self._archived.location}"
 
     @property
-    def file(self) -> Path | None:
-        """The events are in no single file."""
-        return None
-
-    @property
     def journal_id(self) -> str:
         """The id of the journal, which is the archive's too."""
         return self._live.journal_id
-
-    def append(
-        self,
-        events: Sequence[NewEvent],  # noqa: ARG002
-        *,
-        now: int,  # noqa: ARG002
-        fences: Mapping[StreamId, int] = NO_FENCES,  # noqa: ARG002
-        leases: Sequence[Lease] = (),  # noqa: ARG002
-    ) -> Sequence[StoredEvent]:
-        """Refuse: write to the journal itself.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("append to")
-
-    def renew(self, leases: Sequence[Lease]) -> Sequence[Lease]:  # noqa: ARG002
-        """Refuse: write to the journal itself.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("renew a lease in")
-
-    def drop(self, stream: StreamId, upto: Version) -> int:  # noqa: ARG002
-        """Refuse: write to the journal itself.
-
-        Raises:
-            ReadOnly: always.
-        """
-        raise self._read_only("drop events from")
 
     def lease(self, stream: StreamId) -> Lease | None:
         """Give the lease of a stream in the journal."""
@@ -258,9 +222,6 @@ class UnionStore:
             return
         if page and page[0].version != border + 1:
             raise self._tail
-
-    def _read_only(self, operation: str) -> ReadOnly:
-        return ReadOnly(self.location, operation, "it is read only together with its archive")
 
 
 def with_archive(journal: HasReader, archive: HasEnd) -> Union:
