@@ -11,6 +11,7 @@ from journal.cli.failures import complain
 from journal.cli.output import Output, Part, joined
 from journal.cli.page import field
 from journal.cli.progress import phases
+from journal.cli.quantities import size
 from journal.doctor import examine
 from journal.findings import Severity
 
@@ -33,7 +34,7 @@ def show_backup(output: Output, result: BackupResult) -> None:
     """Print what a backup holds."""
     field(output, "backup", result.target)
     field(output, "holds", f"{_count(result.events, 'event')} of {_count(result.runs, 'run')}")
-    field(output, "size", _size(result.bytes))
+    field(output, "size", size(result.bytes))
     field(output, "verified", ("schema, pages and every event", "green"))
 
 
@@ -56,8 +57,8 @@ def show_report(output: Output, report: Report) -> None:
     if "format" in facts:
         field(output, "format", f"{facts['format']} (newest {facts['newest_format']})")
     if "file_bytes" in facts:
-        log = f", log {_size(facts['wal_bytes'])}" if facts["wal_bytes"] else ""
-        field(output, "size", f"{_size(facts['file_bytes'])}{log}")
+        log = f", log {size(facts['wal_bytes'])}" if facts["wal_bytes"] else ""
+        field(output, "size", f"{size(facts['file_bytes'])}{log}")
     if report.counts:
         counts = (_count(count, what[:-1]) for what, count in report.counts.items())
         field(output, "holds", ", ".join(counts))
@@ -100,7 +101,7 @@ def _place(finding: Finding) -> Iterator[Part]:
 def show_snapshots(output: Output, status: SnapshotsStatus) -> None:
     """Print what is in the file of snapshots."""
     field(output, "snapshots", status.file)
-    field(output, "size", _size(status.bytes) if status.bytes else "no file")
+    field(output, "size", size(status.bytes) if status.bytes else "no file")
     if status.problem is not None:
         field(output, "not used", (status.problem, "yellow"))
     counts = (
@@ -117,16 +118,8 @@ def show_snapshots(output: Output, status: SnapshotsStatus) -> None:
 def show_dropped(output: Output, dropped: SnapshotsDropped) -> None:
     """Print what was removed."""
     field(output, "dropped", dropped.file if dropped.bytes else f"nothing, no {dropped.file}")
-    field(output, "size", _size(dropped.bytes))
+    field(output, "size", size(dropped.bytes))
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _size(number: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} GB"
