@@ -32,6 +32,17 @@ RUN_PREFIX = "run:"
 SESSION_PREFIX = "session:"
 
 
+def is_text(text: str) -> bool:
+    """Tell whether UTF-8 can hold a text: half of a surrogate pair it cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def run_stream(run_id: str) -> StreamId:
     """Name the stream that holds one run's events.
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from journal.errors import InvalidRecord, JournalClosed, JournalForked
-from journal.ids import Position, StreamId, Version
+from journal.ids import Position, StreamId, Version, is_text
 from journal.stores.interface import (
     NO_FENCES,
     Identity,
@@ -91,7 +91,7 @@ class RecorderStore:
     def lease(self, stream: StreamId) -> Lease | None:
         """Give the lease of a stream, also a released one; see `Store.lease`."""
         self._must_be_open()
-        return self._recorder.lease(stream) if _is_text(stream) else None
+        return self._recorder.lease(stream) if is_text(stream) else None
 
     def leases(self) -> Sequence[Lease]:
         """Give every lease that was not released, oldest stream first."""
@@ -108,12 +108,12 @@ class RecorderStore:
     def drop(self, stream: StreamId, upto: Version) -> int:
         """Delete some of a stream's newest events up to a version; see `Store.drop`."""
         self._must_be_open()
-        return self._recorder.drop(stream, Version(_bound(upto))) if _is_text(stream) else 0
+        return self._recorder.drop(stream, Version(_bound(upto))) if is_text(stream) else 0
 
     def head(self, stream: StreamId) -> Version:
         """Tell the last version of a stream; 0 where it has no event."""
         self._must_be_open()
-        return self._recorder.head(stream) if _is_text(stream) else Version(0)
+        return self._recorder.head(stream) if is_text(stream) else Version(0)
 
     def read_stream(  # noqa: PLR0913 - a range, a filter and a direction
         self,
@@ -127,7 +127,7 @@ class RecorderStore:
     ) -> Sequence[StoredEvent]:
         """Read one page of a stream by version; see `Store.read_stream`."""
         self._must_be_open()
-        if limit <= 0 or not _is_text(stream):
+        if limit <= 0 or not is_text(stream):
             return []
         return self._recorder.read_stream(
             stream,
@@ -144,14 +144,14 @@ class RecorderStore:
         """Read some events of a stream, by version; see `Store.read_versions`."""
         self._must_be_open()
         wanted = sorted({version for version in versions if 1 <= version <= EVERYTHING})
-        if not wanted or not _is_text(stream):
+        if not wanted or not is_text(stream):
             return []
         return self._recorder.read_versions(stream, wanted)
 
     def count(self, stream: StreamId, names: Collection[str]) -> int:
         """Count events of a stream by name; see `Store.count`."""
         self._must_be_open()
-        return self._recorder.count(stream, names) if _is_text(stream) else 0
+        return self._recorder.count(stream, names) if is_text(stream) else 0
 
     def sizes(self, *, after: Position = Position(0)) -> Sequence[NameSize]:
         """Sum up the events after a position by stored name; see `Store.sizes`."""
@@ -177,7 +177,7 @@ class RecorderStore:
     def find(self, stream: StreamId, identity: Identity) -> StoredEvent | None:
         """Find the event of this identity in a stream."""
         self._must_be_open()
-        if not (_is_text(stream) and _is_identity(identity)):
+        if not (is_text(stream) and _is_identity(identity)):
             return None
         return self._recorder.find(stream, identity)
 
@@ -186,7 +186,7 @@ class RecorderStore:
     ) -> Sequence[tuple[StreamId, Position]]:
         """List streams by prefix, newest first; see `Store.streams`."""
         self._must_be_open()
-        if limit <= 0 or not _is_text(prefix):
+        if limit <= 0 or not is_text(prefix):
             return []
         before = None if before is None else Position(_bound(before))
         return self._recorder.streams(prefix=prefix, before=before, limit=_bound(limit))
@@ -214,12 +214,12 @@ class RecorderStore:
 
 
 def _must_be_stream(stream: StreamId) -> None:
-    if not _is_text(stream):
+    if not is_text(stream):
         raise InvalidRecord("stream id", "$", "a lone surrogate, which UTF-8 cannot hold")
 
 
 def _must_be_lease(lease: Lease) -> None:
-    if not all(map(_is_text, (lease.stream, lease.owner, lease.host, lease.started))):
+    if not all(map(is_text, (lease.stream, lease.owner, lease.host, lease.started))):
         raise InvalidRecord("lease", "$", "a lone surrogate, which UTF-8 cannot hold")
     if not 1 <= lease.generation <= EVERYTHING:
         raise InvalidRecord("lease", "$.generation", "neither 1 nor above, or outside 64 bits")
@@ -231,15 +231,5 @@ def _bound(number: int) -> int:
     return max(0, min(number, EVERYTHING))
 
 
-def _is_text(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _is_identity(identity: Identity) -> bool:
-    return _is_text(identity) if isinstance(identity, str) else 0 <= identity < 2**64
+    return is_text(identity) if isinstance(identity, str) else 0 <= identity < 2**64

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from journal.ids import is_text
 from journal.stores.sqlite_audit_values import NamesByKey, check, checksum, damaged
 
 BATCH = 256
@@ -92,15 +93,6 @@ class SharedNames:
             names = Names()
             self._known = connection, generation, names
         return names
-
-
-def is_text(value: str) -> bool:
-    """Tell whether a text can be stored: half of a surrogate pair cannot."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def batches(values: Collection[Any]) -> Iterator[list[Any]]:

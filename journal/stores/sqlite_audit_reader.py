@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from journal.ids import Position
+from journal.ids import Position, is_text
 from journal.stores.audit import APART, AuditRow, RunFacts, UsagePart, Wanted
 from journal.stores.audit_sql import Conditions, wanted_runs
-from journal.stores.sqlite_audit_names import SharedNames, batches, is_text, listed
+from journal.stores.sqlite_audit_names import SharedNames, batches, listed
 from journal.stores.sqlite_audit_newest import FIRST, PAGE, in_pages, newest_first
 from journal.stores.sqlite_audit_pages import Pages
 from journal.stores.sqlite_audit_rows import row_key

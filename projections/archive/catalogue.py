@@ -15,9 +15,9 @@ from typing import NamedTuple
 import duckdb
 
 from journal.errors import JournalError
-from journal.ids import RUN_PREFIX, SESSION_PREFIX, Position, StreamId, run_stream
+from journal.ids import RUN_PREFIX, SESSION_PREFIX, Position, StreamId, is_text, run_stream
 from projections.archive.duck import KEPT
-from projections.archive.files import SegmentFiles, is_text
+from projections.archive.files import SegmentFiles
 from projections.archive.layout import EVENTS, RUNS
 from projections.archive.parts import Part
 

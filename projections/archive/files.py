@@ -12,6 +12,7 @@ import duckdb
 from pyarrow import dataset
 
 from journal.errors import DamagedArchive, JournalError, StorageFailed
+from journal.ids import is_text
 from projections.archive.duck import Duck
 from projections.archive.filesystem import Place
 from projections.archive.parts import Part
@@ -195,15 +196,6 @@ class SegmentFiles:
 def _fetched(cursor: Any, size: int) -> Iterator[Rows]:
     while rows := cursor.fetchmany(size) if size else cursor.fetchall():
         yield rows
-
-
-def is_text(text: str) -> bool:
-    """Tell whether a text is one that UTF-8 can hold; none other is ever stored."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _bindable(values: Sequence[Any]) -> list[Any]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from journal.ids import run_stream
+from journal.ids import is_text, run_stream
 from journal.stores.audit import APART, LARGEST, AuditRow, RunFacts, UsagePart, Wanted
 from journal.stores.audit_sql import (
     LAST_CHANGED_FIRST,
@@ -20,7 +20,7 @@ from journal.stores.audit_sql import (
 )
 from projections.archive.catalogue import Catalogue
 from projections.archive.duck import KEPT
-from projections.archive.files import SegmentFiles, is_text
+from projections.archive.files import SegmentFiles
 from projections.archive.held import ROOM, SMALL, Held
 from projections.archive.layout import ROWS, RUNS
 from projections.archive.parts import Part

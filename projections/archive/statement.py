@@ -8,7 +8,7 @@ import duckdb
 import orjson
 
 from journal.errors import SQLRefused
-from projections.archive.files import is_text
+from journal.ids import is_text
 
 VIEWS: Final = frozenset({"rows", "runs", "calls"})
 """What may be read."""
