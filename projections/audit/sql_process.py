@@ -32,11 +32,17 @@ if sys.platform != "win32":
 GRACE = 0.5
 """Seconds beyond the limit in which the engine may say itself that it is reached."""
 
-SLACK = 256 * 1024 * 1024
-"""Bytes of addresses beyond the limit that allocators may reserve and not use."""
+SLACK = 512 * 1024 * 1024
+"""Bytes of addresses beyond the limit that threads and allocators may reserve and not use."""
+
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""What keeps glibc from reserving 64 MiB of addresses for each thread."""
 
 LOOK_EVERY = 0.01
 """Seconds between two looks at the memory of the process."""
+
+_NO_THREAD = "can't start new thread"
+"""What Python says when the system has no addresses left for the stack of one."""
 
 _MEGABYTE = 1024 * 1024
 _READY = b"ready\n"
@@ -96,7 +102,7 @@ def _asked(question: Question) -> Selected:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={**os.environ, **_FEW_ARENAS, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     with process:
         try:
@@ -196,7 +202,8 @@ def main() -> None:
         except _no_memory(question):
             error = LimitReached("megabytes", question.megabytes)
         except Exception as problem:  # noqa: BLE001 - who asked raises it
-            error = problem
+            no_thread = isinstance(problem, RuntimeError) and _NO_THREAD in str(problem)
+            error = LimitReached("megabytes", question.megabytes) if no_thread else problem
         answer = pickle.dumps((columns, found, error))
         if not out.closed:
             out.write(answer)

@@ -111,6 +111,7 @@ WRITING = ("status_change", "transition", "write_decided", "write_decided_soon")
 MADE_OF = {
     "commit_bundle",
     "decide",
+    "dropping",
     "held",
     "is_committed",
     "is_same",
