@@ -5,8 +5,9 @@ Names are loaded when first used, so that `runjournal --help` answers at once.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from journal.lazily import loader
 
 if TYPE_CHECKING:
     from journal.aio import AsyncJournal, AsyncRun
@@ -27,31 +28,6 @@ if TYPE_CHECKING:
     from journal.receipt import Receipt
     from journal.run import Run
     from journal.subscription import Subscription
-
-_HOMES = {
-    "AgentExecutor": "executor",
-    "AgentExecutorError": "errors",
-    "AsyncJournal": "aio",
-    "AsyncRun": "aio",
-    "AsyncSubscription": "async_subscription",
-    "AtNodes": "policies",
-    "Continue": "executor",
-    "CostBudget": "policies",
-    "Deadline": "policies",
-    "FirstOf": "policies",
-    "HumanDecision": "policies",
-    "Journal": "journal",
-    "JournalError": "errors",
-    "JournalExecutor": "executor",
-    "Receipt": "receipt",
-    "Run": "run",
-    "Subscription": "subscription",
-    "Suspend": "executor",
-    "SuspendRequest": "boundary",
-    "TokenBudget": "policies",
-    "first_of": "policies",
-    "suspend_requested": "boundary",
-}
 
 __all__ = [
     "AgentExecutor",
@@ -78,8 +54,18 @@ __all__ = [
     "suspend_requested",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = loader(
+    __name__,
+    {
+        "executor": "AgentExecutor Continue JournalExecutor Suspend",
+        "errors": "AgentExecutorError JournalError",
+        "aio": "AsyncJournal AsyncRun",
+        "async_subscription": "AsyncSubscription",
+        "policies": "AtNodes CostBudget Deadline FirstOf HumanDecision TokenBudget first_of",
+        "journal": "Journal",
+        "receipt": "Receipt",
+        "run": "Run",
+        "subscription": "Subscription",
+        "boundary": "SuspendRequest suspend_requested",
+    },
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from journal.json_door import JSON, canonical, equal
-from projections.compared import Compared
+from projections.comparing import Compared
 from projections.divergence import Divergence, divergence_of
 from projections.json_patch import PatchOperation, operations, pointer
 from projections.live import OpenToolCall

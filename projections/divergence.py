@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from journal.json_door import equal
-from projections.compared import Compared
+from projections.comparing import Compared
 from projections.view import RunView
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from projections.alignment import align
-from projections.compared import Compared
+from projections.comparing import Compared
 
 
 @dataclass(frozen=True, slots=True)

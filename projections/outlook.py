@@ -14,7 +14,7 @@ from journal.leases import leased, why_free
 from journal.records import TERMINAL
 from projections.reading import HasReader
 from projections.replaying import replay
-from projections.resume_state import (
+from projections.resumable import (
     PENDING,
     UNKNOWN_AFTER_CRASH,
     InterruptedToolCall,

@@ -14,7 +14,7 @@ from journal.ids import run_stream
 from journal.offers import Offer
 from journal.owner import named
 from journal.run import Run
-from projections.resume_state import Decisions, InterruptedToolCall, ResumeState, resume_state
+from projections.resumable import Decisions, InterruptedToolCall, ResumeState, resume_state
 from projections.view import RunView
 
 if TYPE_CHECKING:

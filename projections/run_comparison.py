@@ -13,7 +13,7 @@ from journal.ids import run_stream
 from journal.json_door import JSON, equal
 from journal.json_text import MAX_INT
 from journal.lineage import Lineage
-from projections.compared import Compared
+from projections.comparing import Compared
 from projections.cursors import LATEST, Cursor, MessageCursor, StreamCursor, VersionCursor
 from projections.diff import RunDiff, run_diff
 from projections.divergence import Branch, Divergence, NextStep, next_message, same_course

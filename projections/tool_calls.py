@@ -9,7 +9,7 @@ from typing import Any
 
 from journal.json_door import JSON, canonical, equal
 from projections.alignment import align
-from projections.compared import FINGERPRINT, Compared
+from projections.comparing import FINGERPRINT, Compared
 from projections.volatile import called, parts_of
 
 ANSWER = ("content", "is_error", "app_value", "user_content")

@@ -9,11 +9,11 @@ from projections.blame import blamed_on
 from projections.cursors import LATEST, Cursor, as_cursor
 from projections.reading import HasReader
 from projections.records import record_of
-from projections.resume_snapshot import run_in
 from projections.run_contents import checkpoint_events
 from projections.run_index import RunIndex
 from projections.session_at import SessionAt
 from projections.session_records import session_record_of
+from projections.session_snapshot import run_in
 
 OF_RUN = ("output_preview", "stream_cursors", "trace_context", "metadata")
 """Members of a run's record that its trace repeats, where they say something."""

@@ -42,7 +42,7 @@ from journal.records import (
 from journal.records.stream_cursor import position_of
 from journal.redact import Redactor
 
-STATUS_FACTS = (
+STATUS_FACTS: tuple[str, ...] = (
     RunSaved.NAME,
     RunCommitted.NAME,
     RunStatusChanged.NAME,

@@ -9,7 +9,7 @@ from starweaver.testing import TestModel as ScriptedModel
 from journal import Journal
 from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown
 from projections import diff_runs, replay
-from projections.compared import Compared
+from projections.comparing import Compared
 
 from .outcome import drive
 from .scenarios import SCENARIOS

@@ -1,6 +1,9 @@
 """The public names are exactly these; a change here is a change for every user."""
 
 import importlib
+import pkgutil
+import subprocess
+import sys
 
 import pytest
 
@@ -178,6 +181,27 @@ def test_public_names_are_pinned_and_loadable(package):
     assert module.__all__ == NAMES[package]
     for name in module.__all__:
         assert hasattr(module, name)
+
+
+LAZY = ("journal", "journal.offers", "journal.records", "projections", "projections.audit")
+"""Packages whose names are loaded when first used."""
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_every_name_is_loadable_in_any_order(package):
+    """No name is that of a submodule, which would take its place once it is loaded."""
+    module = importlib.import_module(package)
+    submodules = {each.name for each in pkgutil.iter_modules(module.__path__)}
+    assert submodules.isdisjoint(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+
+
+def test_who_only_reads_loads_no_models_of_whole_runs():
+    """A command that only asks answers sooner for it."""
+    code = "import projections, projections.audit, journal.records, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
+    assert {"pydantic", "projections.view"}.isdisjoint(loaded.decode().split())
 
 
 def test_an_unknown_name_is_an_attribute_error():

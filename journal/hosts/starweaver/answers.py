@@ -23,7 +23,7 @@ from starweaver.errors import StarweaverError
 from starweaver.testing import FunctionModel
 
 from journal.hosts.starweaver.resume_point import Part, asks, tool_returns
-from projections.resume_state import UNKNOWN_AFTER_CRASH
+from projections.resumable import UNKNOWN_AFTER_CRASH
 
 Options: TypeAlias = dict[str, Any]
 """Arguments of `create_agent_runtime` that `create_agent` takes, too."""

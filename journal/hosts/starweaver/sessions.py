@@ -10,7 +10,7 @@ from starweaver import Agent, AgentSession, ApprovalDecision, DeferredResult, Se
 from journal.hosts.starweaver.resume_point import Part
 from journal.records import CHECKPOINT, TERMINAL, unwrap
 from projections import Decisions
-from projections.resume_snapshot import SessionResumeSnapshot
+from projections.session_snapshot import SessionResumeSnapshot
 
 DURABLE_IDS = ("starweaver.durable_run_id", "starweaver.durable_session_id")
 """Metadata of a state by which a runtime would take a new run for the one it is of."""
