@@ -74,6 +74,20 @@ def wanted_rows(wanted: Wanted, *, prefix: str = "") -> Conditions:
     return found
 
 
+def wanted_used(wanted: Wanted, *, prefix: str = "") -> Conditions:
+    """Say which sums of usage may have rows that are wanted."""
+    found = NONE
+    if wanted.since is not None:
+        found = found.plus(f"{prefix}to_at >= ?", bounded(wanted.since))
+    if wanted.until is not None:
+        found = found.plus(f"{prefix}from_at < ?", bounded(wanted.until))
+    if wanted.session_id is not None:
+        found = found.plus(f"{prefix}session_id = ?", wanted.session_id)
+    if wanted.run_id is not None:
+        found = found.plus(f"{prefix}run_id = ?", wanted.run_id)
+    return found
+
+
 def wanted_runs(
     *,
     statuses: Collection[str] | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -78,6 +78,11 @@ def keyed_rows(pages: Pages, wanted: Wanted) -> Conditions | None:
     for among in (wanted.kinds, wanted.statuses):
         if among is not None and all(keys[each] < 0 for each in among):
             return None
+    return keyed(asked, keys)
+
+
+def keyed(asked: Conditions, keys: Mapping[str, int]) -> Conditions:
+    """Put keys in the place of names."""
     values = (keys[value] if isinstance(value, str) else value for value in asked.values)
     return Conditions(asked.parts, tuple(values))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from journal.ids import Position
 from journal.stores.audit import AuditRow
-from journal.stores.audit_sql import MICROSECONDS_A_DAY, ROW_COLUMNS, TOKENS
+from journal.stores.audit_sql import ROW_COLUMNS
 from journal.stores.sqlite_audit_values import NAMED, Keys, NamesByKey, checksum, insert
 from journal.stores.views import AUDIT, ViewsUnusable
 
@@ -17,7 +17,7 @@ PARTS: Final = 1 << _PART_BITS
 
 _POSITIONS: Final = 1 << 63 - _PART_BITS
 
-ROW_STORED: Final = ("key", *ROW_COLUMNS[2:], "day", "responses", "checksum")
+ROW_STORED: Final = ("key", *ROW_COLUMNS[2:], "checksum")
 """Columns of `audit_rows`."""
 
 _REQUIRED: Final = ("key", "version", "run_id", "anchor", "rank", "recorded_at", "kind")
@@ -30,12 +30,6 @@ names_in_row = itemgetter(*(at for at, name in enumerate(ROW_COLUMNS) if name in
 
 keys_in_row = itemgetter(*(at for at, name in enumerate(ROW_STORED) if name in NAMED))
 """Gives the keys of names in a stored row."""
-
-_RESPONSE: Final = "model_response"
-_REPEATED: Final = "repeated"
-_FIRST_USED: Final = ROW_COLUMNS.index(TOKENS[0])
-_LAST_USED: Final = _FIRST_USED + len(TOKENS)
-_UNUSED: Final = (None,) * len(TOKENS)
 
 
 def row_key(position: int, part: int) -> int:
@@ -100,12 +94,6 @@ def packed_row(row: AuditRow, keys: Keys) -> tuple[Any, ...]:
         from_state,
         text,
     ) = row
-    used = row[_FIRST_USED:_LAST_USED]
-    day = responses = None
-    if kind == _RESPONSE:
-        day, responses = recorded_at // MICROSECONDS_A_DAY, int(status != _REPEATED)
-    elif used != _UNUSED:
-        day, responses = recorded_at // MICROSECONDS_A_DAY, 0
     values = (
         row_key(position, part),
         version,
@@ -141,8 +129,6 @@ def packed_row(row: AuditRow, keys: Keys) -> tuple[Any, ...]:
         duration_ms,
         int(from_state),
         text,
-        day,
-        responses,
     )
     return (*values, checksum(values))
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from journal.stores.sqlite_audit_facts import RUN_STORED, keys_in_facts
+from journal.stores.sqlite_audit_names import Names
 from journal.stores.sqlite_audit_pages import State, state_of
 from journal.stores.sqlite_audit_rows import ROW_STORED, keys_in_row
 from journal.stores.sqlite_audit_search import can_be_sought, query
+from journal.stores.sqlite_audit_used import NAMES, USING, stored_sums, sums_of
 from journal.stores.sqlite_audit_values import check
 from journal.stores.views import ViewsUnusable
 from journal.words import words
@@ -21,6 +23,7 @@ PAGE = 500
 _TEXT = ROW_STORED.index("text")
 _NAMED = "SELECT count(*) FROM audit_names WHERE key IN ({})"
 _HAS_WORD = "SELECT 1 FROM audit_words WHERE audit_words MATCH ? AND rowid = ?"
+_NEXT_RUNS = f"SELECT run_id FROM audit_runs WHERE run_id > ? ORDER BY run_id LIMIT {PAGE}"
 _NO_RUN = "SELECT count(*) FROM audit_traces WHERE run_id NOT IN (SELECT run_id FROM audit_runs)"
 
 
@@ -52,7 +55,8 @@ class AuditScan:
     """What a look at every audit row came to.
 
     Args:
-        quick: leave out whether every text is found by its longest word.
+        quick: leave out whether every text is found by its longest word, and whether sums are
+            those of the rows.
 
     Raises:
         sqlite3.Error, UnicodeDecodeError: pages of the file are damaged.
@@ -86,8 +90,43 @@ class AuditScan:
                 if not rows or rows[-1][0] <= after:
                     break
                 after = rows[-1][0]
+        yield from self._scan_sums(done)
         self.damaged["audit_traces"] += self._connection.execute(_NO_RUN).fetchone()[0]
         self.damaged = +self.damaged
+
+    def _scan_sums(self, done: int) -> Iterator[int]:
+        """Compare the sums of every run with its rows; `quick` does without."""
+        names = Names()
+        names.find(self._connection, NAMES)
+        after = -1
+        while not self._quick:
+            self._connection.execute("BEGIN")
+            try:
+                runs = [run for (run,) in self._connection.execute(_NEXT_RUNS, (after,))]
+                for run in runs:
+                    self.damaged["audit_used"] += self._wrong_sums(run, names)
+            finally:
+                self._connection.execute("COMMIT")
+            done += len(runs)
+            yield done
+            if not runs or runs[-1] <= after:
+                return
+            after = runs[-1]
+
+    def _wrong_sums(self, run: int, names: Names) -> int:
+        values = run, names.keys.get(NAMES[0])
+        rows = self._connection.execute(USING, values).fetchall()
+        try:
+            kept = stored_sums(self._connection, [run])
+        except ViewsUnusable:
+            return 1
+        try:
+            for row in rows:
+                check("audit_rows", row)
+        except ViewsUnusable:
+            return 0  # the rows are what is damaged
+        made = sums_of(rows, names.keys)
+        return sum(kept.get(group) != made.get(group) for group in kept.keys() | made.keys())
 
     def _look_at(self, table: _Table, rows: list[tuple[Any, ...]]) -> None:
         for row in rows:

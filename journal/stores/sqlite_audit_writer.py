@@ -18,6 +18,7 @@ from journal.stores.sqlite_audit_pages import (
 )
 from journal.stores.sqlite_audit_rows import PARTS, PUT_ROW, names_in_row, packed_row
 from journal.stores.sqlite_audit_search import clear_texts, put_texts, remove_texts
+from journal.stores.sqlite_audit_used import NAMES, USING, put_sums, remove_sums, sums_of
 from journal.stores.sqlite_audit_values import bindable, checksum
 from journal.stores.sqlite_errors import ENGINE_ERRORS
 from journal.stores.sqlite_views_connection import unusable
@@ -33,7 +34,7 @@ _TEXTS_OF_RUN = """
     SELECT key, text FROM audit_rows WHERE run_id = ? AND version <= ? AND text IS NOT NULL
 """
 _REMOVE = "DELETE FROM audit_rows WHERE run_id = ? AND version <= ?"
-_ALL = ("audit_rows", "audit_runs", "audit_traces", "audit_damage", "audit_names")
+_ALL = ("audit_rows", "audit_used", "audit_runs", "audit_traces", "audit_damage", "audit_names")
 
 
 class SQLiteAuditWriter:
@@ -88,6 +89,7 @@ class SQLiteAuditWriter:
             keys = self._names.keys
             stored = [packed_row(row, keys) for row in new]
             self._connection.executemany(PUT_ROW, map(bindable, stored))
+            put_sums(self._connection, sums_of(stored, keys))
             texts = ((row[0], each.text) for row, each in zip(stored, new, strict=True))
             put_texts(self._connection, ((key, text) for key, text in texts if text))
             packed = (bindable(packed_facts(run, keys)) for run in runs)
@@ -108,10 +110,15 @@ class SQLiteAuditWriter:
         if not self._is_ours():
             return
         with _explained():
-            self._names.find(self._connection, [run_id])
-            which = self._names.key(run_id), upto
+            self._names.find(self._connection, [run_id, *NAMES])
+            run = self._names.key(run_id)
+            which = run, upto
             remove_texts(self._connection, self._connection.execute(_TEXTS_OF_RUN, which))
             self._connection.execute(_REMOVE, which)
+            remove_sums(self._connection, run)
+            keys = self._names.keys
+            left = self._connection.execute(USING, (run, keys.get(NAMES[0]))).fetchall()
+            put_sums(self._connection, sums_of(left, keys))
             self._put_state(self._state.generation + 1)
 
     def clear(self) -> None:

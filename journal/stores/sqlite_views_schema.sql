@@ -122,8 +122,6 @@ CREATE TABLE audit_rows (
     duration_ms INTEGER,
     from_state INTEGER NOT NULL, -- 0 or 1
     text TEXT,
-    day INTEGER, -- days since 1970-01-01 of recorded_at, in rows that usage is summed of
-    responses INTEGER, -- in them 1 for a model response that is no repetition, else 0
     checksum INTEGER NOT NULL
 ) STRICT;
 
@@ -134,11 +132,30 @@ CREATE INDEX audit_rows_by_session ON audit_rows (session_id, recorded_at)
 CREATE INDEX audit_rows_by_tool ON audit_rows (tool, kind, recorded_at) WHERE tool IS NOT NULL;
 CREATE INDEX audit_rows_by_call ON audit_rows (run_id, call_id, kind) WHERE call_id IS NOT NULL;
 CREATE INDEX audit_rows_by_item ON audit_rows (run_id, item_id) WHERE item_id IS NOT NULL;
-CREATE INDEX audit_rows_by_use ON audit_rows (
-    run_id, session_id, agent, child_run_id, from_state, model, day, recorded_at, responses,
-    requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, total_tokens,
-    cost_micros
-) WHERE day IS NOT NULL;
+-- What the rows of a run used, summed by day, model and agent; 0 stands for a missing name.
+CREATE TABLE audit_used (
+    run_id INTEGER NOT NULL, -- name
+    day INTEGER NOT NULL, -- days since 1970-01-01 of recorded_at
+    session_id INTEGER NOT NULL, -- name
+    agent INTEGER NOT NULL, -- name
+    child_run_id INTEGER NOT NULL, -- name
+    from_state INTEGER NOT NULL, -- 0 or 1
+    model INTEGER NOT NULL, -- name
+    first INTEGER NOT NULL, -- key of a row
+    last INTEGER NOT NULL, -- key of a row
+    from_at INTEGER NOT NULL, -- the smallest recorded_at
+    to_at INTEGER NOT NULL, -- the largest
+    responses INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    total_tokens INTEGER NOT NULL,
+    cost_micros INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (run_id, day, session_id, agent, child_run_id, from_state, model)
+) STRICT, WITHOUT ROWID;
 
 -- The words of audit_rows.text, spaced; rowid is the row's key.
 CREATE VIRTUAL TABLE audit_words USING fts5 (

@@ -112,6 +112,12 @@ class SegmentFiles:
             rows: Rows = cursor.execute(select, _bindable(values)).fetchall()
             return rows
 
+    def look_columns(self, select: str, *values: Any) -> list[list[Any]]:
+        """Ask tables in memory, and give a list a column."""
+        with self.duck.cursor() as cursor:
+            table = cursor.sql(select, params=_bindable(values)).to_arrow_table()
+        return [column.to_pylist() for column in table.columns]
+
     def source(self, cursor: Any, kind: str, paths: Sequence[str]) -> tuple[str, list[Any]]:
         """Say how a connection reads files: as an expression, and the values of its parameters.
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from journal.errors import JournalError
 from journal.ids import is_text, run_stream
 from journal.stores.audit import APART, LARGEST, AuditRow, RunFacts, UsagePart, Wanted
 from journal.stores.audit_sql import (
@@ -26,13 +27,20 @@ from projections.archive.layout import ROWS, RUNS
 from projections.archive.parts import Part
 from projections.archive.run_facts import ArchivedFacts
 from projections.archive.texts import pattern
-from projections.archive.usage import PARTS_AT_ONCE, usage_select
+from projections.archive.usage import (
+    PARTS_AT_ONCE,
+    SUMS,
+    of_whole_days,
+    sums_select,
+    usage_select,
+)
 
 PAGE = 4096
 """Rows read at a time."""
 
 RUNS_PAGE = 8192
 
+_USED = f"{KEPT}.used"
 _CALL = "tool_call"
 _RETURN = "tool_return"
 _ROW = ", ".join(ROW_COLUMNS)
@@ -69,6 +77,7 @@ class ArchiveRows:
         self._facts = ArchivedFacts(files, catalogue)
         self._calls = Held[tuple[str, str], list[AuditRow]](ROOM)
         self._has_traces = False
+        self._has_sums: bool | None = None
 
     def rows(self, wanted: Wanted, *, limit: int | None = None) -> Iterator[AuditRow]:
         """Yield rows, newest first."""
@@ -122,6 +131,11 @@ class ArchiveRows:
 
     def usage(self, wanted: Wanted, *, apart: Collection[str] = APART) -> Iterator[UsagePart]:
         """Yield sums of model responses and costs, in any order."""
+        days = of_whole_days(wanted)
+        if days is not None and self._make_sums():
+            columns = self._files.look_columns(sums_select(_USED, days, apart), *days.values)
+            yield from map(UsagePart._make, zip(*columns, strict=True))
+            return
         fitting = wanted_rows(wanted)
         parts = self._parts(wanted)
         for at in range(0, len(parts), PARTS_AT_ONCE):
@@ -277,6 +291,22 @@ class ArchiveRows:
             self._files.look(f"CREATE OR REPLACE TABLE {table} (trace_id VARCHAR, run_id VARCHAR)")
             self._files.keep_all(table, RUNS, self._catalogue.parts, f"{_TRACES} ORDER BY trace_id")
             self._has_traces = True
+
+    def _make_sums(self) -> bool:
+        """Sum usage by run and day, once; False where not every segment can be read."""
+        with self._lock:
+            if self._has_sums is None:
+                self._has_sums = True
+                self._files.look(f"CREATE OR REPLACE TABLE {_USED} ({SUMS})")
+                select = f"{usage_select(NONE, APART)} ORDER BY run_id"
+                parts = self._catalogue.parts
+                try:
+                    for at in range(0, len(parts), PARTS_AT_ONCE):
+                        self._files.keep_all(_USED, ROWS, parts[at : at + PARTS_AT_ONCE], select)
+                except JournalError:
+                    self._has_sums = False  # a question that needs the segment is told
+                    self._files.look(f"DROP TABLE {_USED}")
+            return self._has_sums
 
 
 def _before(row: AuditRow) -> Conditions:

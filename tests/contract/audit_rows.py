@@ -198,6 +198,15 @@ wanted = st.builds(
     tool=st.sampled_from((*TOOLS, "unknown")),
 )
 
+wanted_used = st.builds(
+    Wanted,
+    since=st.none() | st.integers(-1, 5) | st.sampled_from([-DAY, 0, DAY - 1, DAY, 2 * DAY, 2**70]),
+    until=st.none() | st.integers(-1, 5) | st.sampled_from([0, DAY, DAY + 1, 4 * DAY, -(2**70)]),
+    session_id=st.sampled_from((*SESSIONS, None, "nobody's")),
+    run_id=st.sampled_from((None, None, None, *RUNS, "none")),
+)
+"""What usage is most often asked of: whole days among it, and everything of a time."""
+
 
 def runs_of(rows):
     """The facts of each run of some rows."""

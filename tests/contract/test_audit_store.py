@@ -26,6 +26,7 @@ from tests.contract.audit_rows import (
     row,
     runs_of,
     wanted,
+    wanted_used,
 )
 
 
@@ -78,7 +79,11 @@ class TestEveryQuestion:
             assert list(reader.open_calls(asked)) == plain.open_calls(asked)
 
     @many
-    @given(rows=histories(), asked=wanted, apart=st.sets(st.sampled_from(sorted(APART))))
+    @given(
+        rows=histories(),
+        asked=wanted | wanted_used,
+        apart=st.sets(st.sampled_from(sorted(APART))),
+    )
     def test_sums_usage(self, reader_of, rows, asked, apart):
         with reader_of(rows) as reader:
             found = list(reader.usage(asked, apart=apart))
@@ -350,6 +355,42 @@ class TestTransactions:
         for thread in threads:
             thread.join()
         assert [each.position for each in all_of(audit)] == list(range(80, 0, -1))
+
+
+class TestSums:
+    @many
+    @given(
+        rows=histories(),
+        asked=wanted_used,
+        cuts=st.sets(st.integers(1, 40), max_size=3).map(sorted),
+        after=st.integers(0, 40),
+    )
+    def test_sums_take_in_what_is_looked_at(self, audit, rows, asked, cuts, after):
+        """Rows come at several times; a state looked at has those of its time."""
+        with audit.writing() as writer:
+            writer.clear()
+        upto = 0
+        for cut in [*cuts, LARGEST]:
+            some = [each for each in rows if upto < each.position <= cut]
+            before = [each for each in rows if after < each.position <= upto]
+            with audit.reading(after=Position(after)) as reader:
+                put(audit, *some, upto=cut)
+                assert set(reader.usage(asked)) == PlainReader(before, ()).usage(asked, APART)
+            upto = cut
+        left = [each for each in rows if each.position > after]
+        with audit.reading(after=Position(after)) as reader:
+            assert set(reader.usage(asked)) == PlainReader(left, ()).usage(asked, APART)
+
+    @many
+    @given(rows=histories(), asked=wanted_used, version=st.integers(0, 40))
+    def test_what_is_removed_is_not_in_sums(self, audit, rows, asked, version):
+        with audit.writing() as writer:
+            writer.clear()
+            writer.put(rows, runs_of(rows), Position(1000))
+            writer.remove("run-1", version)
+        left = [each for each in rows if each.run_id != "run-1" or each.version > version]
+        with audit.reading() as reader:
+            assert set(reader.usage(asked)) == PlainReader(left, ()).usage(asked, APART)
 
 
 class TestRemoving:

@@ -10,6 +10,7 @@ from journal.stores import open_audit, open_store
 from journal.stores.audit import Wanted
 from journal.stores.sqlite_audit_facts import RUN_STORED
 from journal.stores.sqlite_audit_rows import ROW_STORED
+from journal.stores.sqlite_audit_used import USED_STORED
 from journal.stores.views import AUDIT, ViewsUnusable
 from tests.contract.audit_rows import facts, row
 from tests.unit.view_files import connect, journal_file, views_of
@@ -27,7 +28,7 @@ def audit(path):
         closing(open_audit(store, 1, in_memory=False)) as audit,
     ):
         with audit.writing() as writer:
-            rows = [row(1, text="some words"), row(2, item_id="i", call_id="c")]
+            rows = [row(1, text="some words"), row(2, item_id="i", call_id="c", requests=1)]
             writer.put(rows, [facts("run-1", 2, trace_ids='["t"]')], Position(2))
             writer.note_damage(Position(1), "why")
         yield audit
@@ -42,6 +43,7 @@ def look_at_all(audit):
     with audit.reading() as reader:
         list(reader.rows(Wanted()))
         reader.facts(["run-1"])
+        list(reader.usage(Wanted()))
     audit.damage()
 
 
@@ -57,6 +59,7 @@ CHANGES = {
         for name in RUN_STORED
         if name != "run_id"
     },
+    **{f"sums of {name}": f"UPDATE audit_used SET {name} = 77777" for name in USED_STORED},
     "a reason": "UPDATE audit_damage SET reason = 'other'",
     "a blob": "UPDATE audit_rows SET text = CAST('x' AS TEXT), checksum = 0 WHERE key >> 20 = 1",
 }

@@ -9,6 +9,7 @@ from journal.ids import Position
 from journal.stores import open_audit, open_store
 from journal.stores.sqlite_audit_facts import RUN_STORED
 from journal.stores.sqlite_audit_rows import ROW_STORED
+from journal.stores.sqlite_audit_used import USED_STORED
 from tests.contract.audit_rows import facts, row
 from tests.unit.care_files import write_journal
 from tests.unit.view_files import connect, views_of
@@ -25,8 +26,9 @@ def path(tmp_path):
         row(2, text=NEW),
         row(3, text="…"),
         row(4, session_id="s", tool="shell", call_id="c"),
+        row(5, kind="model_response", model="m", input_tokens=3),
     ]
-    put(path, rows, [facts("run-1", 4, trace_ids='["t"]')], 4)
+    put(path, rows, [facts("run-1", 5, trace_ids='["t"]')], 5)
     return path
 
 
@@ -68,6 +70,11 @@ CHANGES = {
         for name in RUN_STORED
         if name != "run_id"
     },
+    **{
+        f"sums of {name}": ("audit_used", f"UPDATE audit_used SET {name} = 77777")
+        for name in USED_STORED
+    },
+    "no sums": ("audit_used", "DELETE FROM audit_used"),
     "a key": ("audit_rows", "UPDATE audit_rows SET key = 5 WHERE key >> 20 = 4"),
     "a name": ("audit_names", "UPDATE audit_names SET name = 'other' WHERE name = 'shell'"),
     "no name": ("audit_rows", "DELETE FROM audit_names WHERE name = 'shell'"),
