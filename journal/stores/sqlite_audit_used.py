@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable
-from operator import add
 from typing import Any, Final, NamedTuple
 
 from journal.stores.audit import LARGEST
@@ -39,7 +38,10 @@ _OF_RUNS: Final = f"{USED} WHERE u.run_id IN ({{}})"
 _PUT: Final = f"INSERT OR REPLACE INTO audit_used VALUES ({', '.join('?' * len(USED_STORED))})"
 _REMOVE: Final = "DELETE FROM audit_used WHERE run_id = ?"
 
-_COUNTS_AT: Final = len(GROUP) + len(RANGES)
+RANGES_AT: Final = slice(len(GROUP), len(GROUP) + len(RANGES))
+COUNTS_AT: Final = slice(RANGES_AT.stop, RANGES_AT.stop + len(COUNTS))
+"""Where they stand in a stored sum."""
+
 _AT: Final = {name: ROW_STORED.index(name) for name in ROW_STORED}
 _TOKENS: Final = slice(_AT[TOKENS[0]], _AT[TOKENS[-1]] + 1)
 _RUN, _SESSION, _AGENT, _CHILD = (
@@ -69,14 +71,10 @@ class Sum(NamedTuple):
             max(self.last, other.last),
             min(self.from_at, other.from_at),
             max(self.to_at, other.to_at),
-            added(self.counts, other.counts),
+            tuple(
+                [min(sum(each), LARGEST) for each in zip(self.counts, other.counts, strict=True)]
+            ),
         )
-
-
-def added(counts: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
-    """Add counts, none of which is negative."""
-    found = tuple(map(add, counts, others))
-    return found if max(found) <= LARGEST else tuple(min(each, LARGEST) for each in found)
 
 
 def sums_of(stored: Iterable[tuple[Any, ...]], keys: Keys) -> dict[Group, Sum]:
@@ -119,8 +117,14 @@ def unpacked_sum(stored: tuple[Any, ...]) -> tuple[Group, Sum]:
         ViewsUnusable: it is damaged.
     """
     check("audit_used", stored)
-    ranges, counts = stored[len(GROUP) : _COUNTS_AT], stored[_COUNTS_AT:-1]
-    return stored[: len(GROUP)], Sum._make((*ranges, counts))
+    return stored[: len(GROUP)], Sum._make((*stored[RANGES_AT], stored[COUNTS_AT]))
+
+
+def packed_sum(group: Group, each: Sum) -> tuple[int, ...]:
+    """Make what is stored of a sum."""
+    *ranges, counts = each
+    packed = (*group, *ranges, *counts)
+    return (*packed, checksum(packed))
 
 
 def put_sums(connection: sqlite3.Connection, new: dict[Group, Sum]) -> None:
@@ -131,9 +135,7 @@ def put_sums(connection: sqlite3.Connection, new: dict[Group, Sum]) -> None:
     values = []
     for group, each in new.items():
         before = known.get(group)
-        *ranges, counts = each if before is None else before.plus(each)
-        packed = (*group, *ranges, *counts)
-        values.append((*packed, checksum(packed)))
+        values.append(packed_sum(group, each if before is None else before.plus(each)))
     connection.executemany(_PUT, values)
 
 

@@ -100,9 +100,9 @@ def ids_of(document):
     return [document["run_id"], document["fork"]["run_id"]]
 
 
-def test_twenty_processes_at_four_at_a_time_end_with_code_0(tmp_path):
+def test_eight_processes_at_four_at_a_time_end_with_code_0(tmp_path):
     answers = []
-    for turn in range(5):
+    for turn in range(2):
         together = [
             subprocess.Popen(
                 [*console_script(), "demo", "--db", f"{turn}-{at}.db"],
@@ -116,7 +116,7 @@ def test_twenty_processes_at_four_at_a_time_end_with_code_0(tmp_path):
         for process in together:
             out, err = process.communicate()
             answers.append((process.returncode, err, b"look further" in out))
-    assert answers == [(0, b"", True)] * 20
+    assert answers == [(0, b"", True)] * 8
 
 
 SLOW_TRAIN = """

@@ -61,7 +61,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_archive(path, tmp_path):
     archive(path, undisturbed)
     to, reached, killed = tmp_path / "archive", 0, 0
     chance = random.Random(7)
-    for _ in range(15):
+    for _ in range(8):
         with archiver(path, to) as process:
             time.sleep(chance.random() * 0.1)
             process.send_signal(signal.SIGKILL)
@@ -83,7 +83,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_archive(path, tmp_path):
     assert list((to / ".tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("after", [1, 3, 4, 6])
 def test_killed_after_any_file_it_goes_on(path, tmp_path, after):
     """Killed by itself right after it made so many files, as nobody's timing could."""
     events, to = stored(path), tmp_path / "archive"
