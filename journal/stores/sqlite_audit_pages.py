@@ -28,7 +28,8 @@ from journal.stores.views import AUDIT, ViewsUnusable
 APPLICATION = "audit"
 """The name of the rows' tracking position."""
 
-ROWS = f"SELECT {', '.join(f'r.{name}' for name in ROW_STORED)} FROM audit_rows AS r"
+COLUMNS = ", ".join(f"r.{name}" for name in ROW_STORED)
+ROWS = f"SELECT {COLUMNS} FROM audit_rows AS r"
 RUNS = f"SELECT {', '.join(RUN_STORED)} FROM audit_runs"
 _BY_KEYS = f"{ROWS} WHERE r.key IN ({{}})"
 _BY_RUNS = f"{RUNS} WHERE run_id IN ({{}})"
@@ -103,7 +104,7 @@ class Pages:
             return connection.execute(statement, values).fetchall()
 
     def rows(self, statement: str, *values: Any) -> list[AuditRow]:
-        """Run a statement that begins with `ROWS`, and give the rows."""
+        """Run a statement that selects `COLUMNS`, and give the rows."""
         with self.page() as connection:
             return self.read_rows(connection, statement, values)
 

@@ -10,7 +10,7 @@ from journal.stores.audit import APART, AuditRow, RunFacts, UsagePart, Wanted
 from journal.stores.audit_sql import Conditions, wanted_runs
 from journal.stores.sqlite_audit_names import SharedNames, batches, listed
 from journal.stores.sqlite_audit_newest import FIRST, PAGE, in_pages, newest_first
-from journal.stores.sqlite_audit_pages import Pages
+from journal.stores.sqlite_audit_pages import COLUMNS, Pages
 from journal.stores.sqlite_audit_rows import row_key
 from journal.stores.sqlite_audit_search import matching
 from journal.stores.sqlite_audit_usage import usage
@@ -23,15 +23,10 @@ _TIMELINE = """
     SELECT key FROM audit_rows INDEXED BY audit_rows_by_run
     WHERE run_id = ? AND key > ? AND key <= ? ORDER BY anchor, rank, version, key
 """
-_OF_CALLS = """
-    WITH pairs (run, id) AS (VALUES {})
-    SELECT r.key FROM pairs CROSS JOIN audit_rows AS r INDEXED BY audit_rows_by_call
-    WHERE r.run_id = run AND r.call_id = id AND r.key > ? AND r.key <= ?
-"""
-_OF_ITEMS = """
-    WITH pairs (run, id) AS (VALUES {})
-    SELECT r.key FROM pairs CROSS JOIN audit_rows AS r INDEXED BY audit_rows_by_item
-    WHERE r.run_id = run AND r.item_id = id AND r.key > ? AND r.key <= ?
+_OF_PAIRS = """
+    WITH pairs (run, id) AS (VALUES {{}})
+    SELECT {columns} FROM pairs CROSS JOIN audit_rows AS r INDEXED BY audit_rows_by_{index}
+    WHERE r.run_id = run AND r.{index}_id = id AND r.key > ? AND r.key <= ?
 """
 _NO_RETURN = """
     NOT EXISTS (
@@ -70,11 +65,11 @@ class SQLiteAuditReader:
         self, calls: Collection[tuple[str, str]], *, held: Collection[AuditRow] = ()
     ) -> Sequence[AuditRow]:
         """Give all rows with a call id; see `AuditReader.calls`."""
-        return self._of_pairs(calls, _OF_CALLS, "call_id", held)
+        return self._of_pairs("call", calls, held)
 
     def items(self, items: Collection[tuple[str, str]]) -> Sequence[AuditRow]:
         """Give the rows with an item id; see `AuditReader.items`."""
-        return self._of_pairs(items, _OF_ITEMS, "item_id")
+        return self._of_pairs("item", items)
 
     def open_calls(self, wanted: Wanted) -> Iterator[AuditRow]:
         """Yield calls without a return in the whole store, newest first."""
@@ -137,25 +132,29 @@ class SQLiteAuditReader:
         return [name for name in map(names.get, runs) if name is not None]
 
     def _of_pairs(
-        self,
-        pairs: Collection[tuple[str, str]],
-        statement: str,
-        column: str,
-        held: Collection[AuditRow] = (),
+        self, index: str, pairs: Collection[tuple[str, str]], held: Collection[AuditRow] = ()
     ) -> list[AuditRow]:
         pages = self._pages
         if pages.is_empty or not pairs:
             return []
         keys = pages.keys({run for run, _ in pairs})
         known = [(keys[run], id_) for run, id_ in set(pairs) if keys[run] >= 0 and is_text(id_)]
-        wanted: set[int] = set()
-        for batch in batches(known):
-            values = [value for pair in batch for value in pair]
-            select = listed(statement, len(batch), "(?, ?)")
-            wanted.update(key for (key,) in pages.all(select, *values, pages.after, pages.upto))
+        column = f"{index}_id"
         found = {
             row_key(row.position, row.part): row
             for row in held
             if (row.run_id, getattr(row, column)) in pairs
         }
-        return [*found.values(), *in_pages(pages, sorted(wanted.difference(found)))]
+        # Where some rows are held, to look for the others takes far less than to read them.
+        select = _OF_PAIRS.format(columns="r.key" if found else COLUMNS, index=index)
+        rows: dict[int, AuditRow] = {}
+        missing: set[int] = set()
+        for batch in batches(known):
+            values = [value for pair in batch for value in pair]
+            asked = (listed(select, len(batch), "(?, ?)"), *values, pages.after, pages.upto)
+            if found:
+                missing.update(key for (key,) in pages.all(*asked))
+            else:
+                rows.update((row_key(row.position, row.part), row) for row in pages.rows(*asked))
+        rows.update(found)
+        return [*rows.values(), *in_pages(pages, sorted(missing.difference(found)))]

@@ -30,8 +30,9 @@ _TRACES = "SELECT run_id, trace_id FROM audit_traces WHERE run_id IN ({})"
 _LAST_RUN = "SELECT run_id FROM audit_runs ORDER BY position DESC LIMIT 1"
 _PUT_DAMAGE = "INSERT OR REPLACE INTO audit_damage VALUES (?, ?, ?)"
 _PUT_STATE = "INSERT OR REPLACE INTO audit_state VALUES (1, ?, ?)"
+# An empty text has no words that were taken in.
 _TEXTS_OF_RUN = """
-    SELECT key, text FROM audit_rows WHERE run_id = ? AND version <= ? AND text IS NOT NULL
+    SELECT key, text FROM audit_rows WHERE run_id = ? AND version <= ? AND text <> ''
 """
 _REMOVE = "DELETE FROM audit_rows WHERE run_id = ? AND version <= ?"
 _ALL = ("audit_rows", "audit_used", "audit_runs", "audit_traces", "audit_damage", "audit_names")

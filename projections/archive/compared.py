@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from journal.errors import ArchiveDiffers, DamagedArchive
+from journal.errors import ArchiveDiffers
 from journal.ids import RUN_PREFIX, SESSION_PREFIX, Position, StreamId, Version
 from journal.stores.interface import StoredEvent
 from projections.archive.filesystem import Place
 from projections.archive.layout import EVENTS
 from projections.archive.manifest import ArchiveSegment
+from projections.archive.segment_file import segment_file
 
 _COLUMNS = ["position", "run_id", "session_id", "version", "name", "stored_at", "data"]
 
@@ -25,18 +25,10 @@ def archived_events(
     Raises:
         DamagedArchive: its file of events is missing or cannot be read.
     """
-    path = segment.file(EVENTS).path
-    file = place.open(path)
-    if file is None:
-        raise DamagedArchive(place.location, segment.segment, path, "is missing")
-    with file:
-        try:
-            table = pq.read_table(file, columns=_COLUMNS, filters=[("position", ">=", first)])
-            for batch in table.to_batches(max_chunksize=1024):
-                yield from map(_stored, *(column.to_pylist() for column in batch.columns))
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-            reason = f"cannot be read ({' '.join(str(error).split())})"
-            raise DamagedArchive(place.location, segment.segment, path, reason) from error
+    with segment_file(place, segment, EVENTS) as file:
+        table = pq.read_table(file, columns=_COLUMNS, filters=[("position", ">=", first)])
+        for batch in table.to_batches(max_chunksize=1024):
+            yield from map(_stored, *(column.to_pylist() for column in batch.columns))
 
 
 def _stored(  # noqa: PLR0913, PLR0917 - the columns

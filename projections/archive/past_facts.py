@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from journal.codec import RecordedEvent
-from journal.errors import ArchiveDiffers, DamagedArchive
+from journal.errors import ArchiveDiffers
 from journal.stores.audit import RunFacts
 from projections.archive.filesystem import Place
 from projections.archive.groups import Group
 from projections.archive.layout import RUNS
 from projections.archive.manifest import ArchiveSegment
+from projections.archive.segment_file import segment_file
 
 KEPT = 4096
 """Runs of sealed segments whose facts stay in memory."""
@@ -97,19 +97,8 @@ def read_facts(
     Raises:
         DamagedArchive: its catalogue cannot be read.
     """
-    path = segment.file(RUNS).path
-    file = place.open(path)
-    if file is None:
-        raise DamagedArchive(place.location, segment.segment, path, "is missing")
-    with file:
-        try:
-            table = pq.read_table(
-                file,
-                columns=list(RunFacts._fields),
-                filters=[("run_id", "in", sorted(run_ids))],
-            )
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-            reason = f"cannot be read ({' '.join(str(error).split())})"
-            raise DamagedArchive(place.location, segment.segment, path, reason) from error
-        columns = (table[name].to_pylist() for name in RunFacts._fields)
+    names = list(RunFacts._fields)
+    with segment_file(place, segment, RUNS) as file:
+        table = pq.read_table(file, columns=names, filters=[("run_id", "in", sorted(run_ids))])
+        columns = (table[name].to_pylist() for name in names)
         yield from map(RunFacts._make, zip(*columns, strict=True))

@@ -181,6 +181,11 @@ def by_step(group: Sequence[AuditRow]) -> Iterator[Joined]:
 
     A return belongs to the call in its step, else to the last call before it.
     """
+    if len(group) == 2 and group[0].step == group[1].step:
+        first, second = group
+        if first.kind != second.kind:  # as nearly all are
+            yield Joined([first], [second]) if first.kind == CALL else Joined([second], [first])
+            return
     calls: dict[int | None, Joined] = {}
     returns = []
     last: Joined | None = None
@@ -191,9 +196,9 @@ def by_step(group: Sequence[AuditRow]) -> Iterator[Joined]:
         else:
             returns.append((row, last))
     alone = Joined([], [])
-    first = next(iter(calls.values()), alone)
+    earliest = next(iter(calls.values()), alone)
     for row, before in returns:
-        (calls.get(row.step) or before or first).returns.append(row)
+        (calls.get(row.step) or before or earliest).returns.append(row)
     yield from calls.values()
     if alone.returns:
         yield alone

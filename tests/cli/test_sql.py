@@ -167,11 +167,8 @@ def test_what_takes_too_much_is_stopped(audited, cli, args, parts):
 REFUSED = [
     "ATTACH 'other.db' AS other",
     "DELETE FROM rows",
-    "VACUUM INTO 'copy.db'",
-    "SELECT load_extension('x')",
     "SELECT * FROM sqlite_schema",
     "SELECT 1; DROP VIEW rows",
-    "SELECT nope FROM rows",
     "SELECT 'a\0b'",
 ]
 """Some of those that `tests/unit/test_sql_over_audit.py` gives to the engine."""
@@ -256,9 +253,6 @@ def test_an_archive_answers_the_same_with_and_without_the_journal(audited, cli):
 BY_DUCKDB = [
     "SELECT * FROM read_text('/etc/passwd')",
     "COPY rows TO 'x'",
-    "INSTALL httpfs",
-    "SET memory_limit = '1TB'",
-    "SELECT getenv('HOME')",
 ]
 """Some of those of `tests/unit/test_archive_sql.py`."""
 
@@ -275,11 +269,10 @@ def archived(made):
 @pytest.mark.parametrize("statement", BY_DUCKDB)
 def test_with_an_archive_the_same_is_refused(audited, archived, cli, statement):
     before = {path.name for path in audited.parent.iterdir()}
-    for more in ([], ["--db", "missing.db"]):
-        done = cli("sql", statement, "--archive", archived, *more)
-        assert (done.code, done.out) == (1, "")
-        assert one_line(done)
-        assert "fault of runjournal" not in done.err
+    done = cli("sql", statement, "--archive", archived)
+    assert (done.code, done.out) == (1, "")
+    assert one_line(done)
+    assert "fault of runjournal" not in done.err
     after = {path.name for path in audited.parent.iterdir()}
     assert {name for name in after if not name.endswith(("-wal", "-shm", "-lock"))} == before
 

@@ -17,7 +17,7 @@ from tests.crash.check import Found, engine_finds_no_fault
 from tests.crash.fork_server import ForkServer
 from tests.crash.receipts import PATIENCE, Receipts, wait_for
 
-SECONDS = float(os.environ.get("RUNJOURNAL_FIGHT", "10"))
+SECONDS = float(os.environ.get("RUNJOURNAL_FIGHT", "6"))
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from tests import samples
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = Path(journal.__file__).parents[1]
-SHORT, LONG = 10_000, 50_000
+SHORT, LONG = 5_000, 20_000
 """Records, all after the only checkpoint."""
 BLOCK = 1_000
-GROWTH = 15_000_000
-"""Bytes. The events themselves take five times as much in memory."""
+GROWTH = 7_000_000
+"""Bytes. The events themselves take four times as much in memory."""
 
 MEASURED = """
 import sys

@@ -5,12 +5,12 @@ import random
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from journal.cli import inline
 from journal.cli.changed_text import HUNKS, ChangedText, Row
-from journal.cli.inline import CONTEXT, Piece, TextAlignment, hunks
+from journal.cli.inline import CHANGED, CONTEXT, CUT, Piece, TextAlignment, hunks
 from journal.cli.output import Output
 
 WORDS = st.lists(st.sampled_from(["one", "two", " ", "\n", ", ", "été", "x"]), max_size=30)
@@ -82,12 +82,18 @@ def test_the_work_for_all_texts_of_a_page_is_bounded():
 
 
 @given(TEXTS, TEXTS, st.integers(20, 80))
+@example("one", "one\n" + "one" * 14, 20)  # a long change is cut in its middle
 def test_every_change_is_in_a_stretch_and_stretches_are_short(a, b, room):
     found = split(a, b)
     groups = hunks(found, room=room)
     whole = [each for group in groups for each in group]
-    for sign in "-+":
-        assert of(whole, sign) == of(found, sign)
+    changes, shown = ([each for each in of_ if each.sign != "="] for of_ in (found, whole))
+    for change, piece in zip(changes, shown, strict=True):
+        assert piece.sign == change.sign
+        head, cut, tail = piece.text.partition(CUT)
+        assert piece.text == change.text or (cut and len(piece.text) >= CHANGED)
+        assert change.text.startswith(head)
+        assert change.text.endswith(tail)
     assert all(len(each.text) <= room + CONTEXT for each in whole if each.sign == "=")
 
 
