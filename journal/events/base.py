@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Imported(BaseModel):
     """Marks an event that came in by `ingest` from another journal."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     recorded_at: int | None = None
     """Microseconds since the epoch at which the other journal recorded it, when it said."""
@@ -19,7 +19,7 @@ class Imported(BaseModel):
 class Event(BaseModel):
     """Base of all events."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     NAME: ClassVar[str]
     imported: Imported | None = None
@@ -65,7 +65,7 @@ class DocumentCopied(Event):
 class Operator(BaseModel):
     """Who asked for something at a command line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     user: str
     """The operating system's name of the user."""

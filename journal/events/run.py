@@ -178,7 +178,7 @@ class RunCommitted(Event):
 class ArchivedSegment(BaseModel):
     """A segment of an archive, and the digest that shows that it is this one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     segment: Annotated[int, Field(ge=1)]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -149,12 +149,7 @@ def test_it_needs_its_extra_only_when_it_is_asked_for(process, path, tmp_path, p
     (hidden / "__init__.py").write_text(f"raise ModuleNotFoundError('none', name={package!r})\n")
     env = {"PYTHONPATH": f"{hidden.parent}:{PACKAGES}"}
     assert process("runs", env=env).code == 0
-    for asked in (
-        ("archive", "--before", "1d", "--to", "a"),
-        ("archive", "verify", "a"),
-        ("sql", "SELECT 1", "--archive", "a"),
-        ("stats", "--archive", "a"),
-    ):
+    for asked in (("archive", "--before", "1d", "--to", "a"), ("stats", "--archive", "a")):
         done = process(*asked, env=env)
         assert done.code == 1
         assert one_line(done, "needs pip install 'runjournal[archive]'")

@@ -242,7 +242,7 @@ def test_a_full_disk_behind_the_output_is_one_line(recorded, process):
 
 @pytest.mark.parametrize(
     "args",
-    [["log", "r"], ["runs"], ["sessions"], ["export", "r"], ["runs", "--json"], ["--version"], ["--help"]],
+    [["log", "r"], ["runs"], ["export", "r"], ["--help"]],
 )  # fmt: skip
 @pytest.mark.parametrize("colour", [{}, {"FORCE_COLOR": "1"}], ids=["pipe", "colour"])
 def test_whatever_is_printed_a_full_disk_is_told_as_such(recorded, process, args, colour):
@@ -266,7 +266,7 @@ OLD_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 @pytest.mark.parametrize(
     "args",
-    [["runs"], ["sessions"], ["demo", "--json"], ["demo"], ["ingest", "é.jsonl"], ["export", "--all"]],
+    [["runs"], ["demo"], ["ingest", "é.jsonl"], ["export", "--all"]],
     ids=lambda args: " ".join(args).replace("é", "e"),
 )  # fmt: skip
 def test_any_path_works_in_a_locale_without_its_letters(tmp_path, process, args):

@@ -76,7 +76,6 @@ def nonzero(usage):
     return {name: count for name, count in usage.items() if count}
 
 
-@pytest.mark.parametrize("journal", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("tap", [None, record], ids=["collected", "live"])
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_journal_and_runtime_agree(journal, scenario, tap):
@@ -109,7 +108,6 @@ def test_journal_and_runtime_agree(journal, scenario, tap):
         assert kept == {**commit["run"], **changed}
 
 
-@pytest.mark.parametrize("journal", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_each_record_is_durable_before_it_is_passed_on(journal, scenario):
     late = []

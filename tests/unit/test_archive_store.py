@@ -22,7 +22,7 @@ from tests.unit.archived_runs import Ticking, cursors_of, view, ways, whole
 
 CURSORS = {"session": 200}
 """Random cursors of a recorded session; there are three runs in this one."""
-FEWER = 20
+FEWER = 6
 """Of the others."""
 
 
