@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from journal.lazily import loader
+from journal.lazily import lazy
 
 if TYPE_CHECKING:
     from journal.aio import AsyncJournal, AsyncRun
@@ -54,7 +54,7 @@ __all__ = [
     "suspend_requested",
 ]
 
-__getattr__ = loader(
+__getattr__, __dir__ = lazy(
     __name__,
     {
         "executor": "AgentExecutor Continue JournalExecutor Suspend",

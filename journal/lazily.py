@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any
 
 
-def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make the `__getattr__` of a package (PEP 562).
+def lazy(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the `__getattr__` and the `__dir__` of a package (PEP 562).
 
     Args:
         package: its name.
@@ -26,4 +28,7 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return load
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home_of})
+
+    return load, names

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from journal.lazily import loader
+from journal.lazily import lazy
 
 if TYPE_CHECKING:
     from projections.audit import (
@@ -187,7 +187,7 @@ __all__ = [
     "summarize_record",
 ]
 
-__getattr__ = loader(
+__getattr__, __dir__ = lazy(
     __name__,
     {
         "audit": """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from journal.lazily import loader
+from journal.lazily import lazy
 
 if TYPE_CHECKING:
     from journal.offers.documents import checkpoint, context, environment, session
@@ -78,7 +78,7 @@ __all__ = [
     "stream_cursor",
 ]
 
-__getattr__ = loader(
+__getattr__, __dir__ = lazy(
     __name__,
     {
         "documents": "checkpoint context environment session",

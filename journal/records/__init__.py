@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from journal.lazily import loader
+from journal.lazily import lazy
 
 if TYPE_CHECKING:
     from journal.records.approval import ApprovalDecision, ApprovalRecord
@@ -239,7 +239,7 @@ __all__ = [
     "wrap",
 ]
 
-__getattr__ = loader(
+__getattr__, __dir__ = lazy(
     __name__,
     {
         "approval": "ApprovalDecision ApprovalRecord",

@@ -31,6 +31,8 @@ class Names:
     def __init__(self) -> None:
         self.names: dict[int | None, str | None] = {None: None}
         self.keys: dict[str | None, int | None] = {None: None}
+        self.sums_upto: int | None = None
+        """The key up to which the sums of usage were checked; None where they never were."""
 
     def look_up(self, connection: sqlite3.Connection, keys: Iterable[int | None]) -> NamesByKey:
         """Learn the names of keys, and give them, perhaps with others.

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from journal.stores.sqlite_audit_facts import RUN_STORED, keys_in_facts
-from journal.stores.sqlite_audit_names import Names
-from journal.stores.sqlite_audit_pages import State, state_of
+from journal.stores.sqlite_audit_pages import ROWS, State, state_of
 from journal.stores.sqlite_audit_rows import ROW_STORED, keys_in_row
 from journal.stores.sqlite_audit_search import can_be_sought, query
-from journal.stores.sqlite_audit_used import NAMES, USING, stored_sums, sums_of
-from journal.stores.sqlite_audit_values import check
+from journal.stores.sqlite_audit_used import NAMES, stored_sums, sums_of
+from journal.stores.sqlite_audit_values import Keys, check
 from journal.stores.views import ViewsUnusable
 from journal.words import words
 
@@ -23,7 +22,13 @@ PAGE = 500
 _TEXT = ROW_STORED.index("text")
 _NAMED = "SELECT count(*) FROM audit_names WHERE key IN ({})"
 _HAS_WORD = "SELECT 1 FROM audit_words WHERE audit_words MATCH ? AND rowid = ?"
-_NEXT_RUNS = f"SELECT run_id FROM audit_runs WHERE run_id > ? ORDER BY run_id LIMIT {PAGE}"
+_NEXT_RUNS = f"""
+    SELECT run_id FROM audit_runs WHERE run_id > ?
+    UNION SELECT run_id FROM audit_used WHERE run_id > ?
+    ORDER BY run_id LIMIT {PAGE}
+"""
+_OF_RUN = f"{ROWS} INDEXED BY audit_rows_by_run WHERE r.run_id = ?"
+_KEYS = "SELECT key, name FROM audit_names WHERE name IN ({})"
 _NO_RUN = "SELECT count(*) FROM audit_traces WHERE run_id NOT IN (SELECT run_id FROM audit_runs)"
 
 
@@ -95,16 +100,16 @@ class AuditScan:
         self.damaged = +self.damaged
 
     def _scan_sums(self, done: int) -> Iterator[int]:
-        """Compare the sums of every run with its rows; `quick` does without."""
-        names = Names()
-        names.find(self._connection, NAMES)
+        """Check the sums of every run, and compare them with its rows; `quick` does without."""
         after = -1
-        while not self._quick:
+        while True:
             self._connection.execute("BEGIN")
             try:
-                runs = [run for (run,) in self._connection.execute(_NEXT_RUNS, (after,))]
+                runs = [run for (run,) in self._connection.execute(_NEXT_RUNS, (after, after))]
+                found = self._connection.execute(_KEYS.format("?, ?"), NAMES)
+                keys: dict[str | None, int | None] = {name: key for key, name in found}
                 for run in runs:
-                    self.damaged["audit_used"] += self._wrong_sums(run, names)
+                    self.damaged["audit_used"] += self._wrong_sums(run, keys)
             finally:
                 self._connection.execute("COMMIT")
             done += len(runs)
@@ -113,19 +118,21 @@ class AuditScan:
                 return
             after = runs[-1]
 
-    def _wrong_sums(self, run: int, names: Names) -> int:
-        values = run, names.keys.get(NAMES[0])
-        rows = self._connection.execute(USING, values).fetchall()
+    def _wrong_sums(self, run: int, keys: Keys) -> int:
         try:
             kept = stored_sums(self._connection, [run])
         except ViewsUnusable:
             return 1
+        if self._quick:
+            return 0
+        # All of them: a damaged one may look as if it were not to be summed.
+        rows = self._connection.execute(_OF_RUN, (run,)).fetchall()
         try:
             for row in rows:
                 check("audit_rows", row)
         except ViewsUnusable:
             return 0  # the rows are what is damaged
-        made = sums_of(rows, names.keys)
+        made = sums_of(rows, keys)
         return sum(kept.get(group) != made.get(group) for group in kept.keys() | made.keys())
 
     def _look_at(self, table: _Table, rows: list[tuple[Any, ...]]) -> None:

@@ -71,10 +71,13 @@ class Sum(NamedTuple):
             max(self.last, other.last),
             min(self.from_at, other.from_at),
             max(self.to_at, other.to_at),
-            tuple(
-                [min(sum(each), LARGEST) for each in zip(self.counts, other.counts, strict=True)]
-            ),
+            added(self.counts, other.counts),
         )
+
+
+def added(counts: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    """Add counts, none of which is negative."""
+    return tuple([min(sum(each), LARGEST) for each in zip(counts, others, strict=True)])
 
 
 def sums_of(stored: Iterable[tuple[Any, ...]], keys: Keys) -> dict[Group, Sum]:

@@ -19,7 +19,7 @@ from journal.stores.sqlite_audit_pages import (
 from journal.stores.sqlite_audit_rows import PARTS, PUT_ROW, names_in_row, packed_row
 from journal.stores.sqlite_audit_search import clear_texts, put_texts, remove_texts
 from journal.stores.sqlite_audit_used import NAMES, USING, put_sums, remove_sums, sums_of
-from journal.stores.sqlite_audit_values import bindable, checksum
+from journal.stores.sqlite_audit_values import bindable, check, checksum
 from journal.stores.sqlite_errors import ENGINE_ERRORS
 from journal.stores.sqlite_views_connection import unusable
 from journal.stores.sqlite_views_recorder import ViewRecorder
@@ -119,6 +119,8 @@ class SQLiteAuditWriter:
             remove_sums(self._connection, run)
             keys = self._names.keys
             left = self._connection.execute(USING, (run, keys.get(NAMES[0]))).fetchall()
+            for row in left:
+                check("audit_rows", row)
             put_sums(self._connection, sums_of(left, keys))
             self._put_state(self._state.generation + 1)
 

@@ -132,12 +132,12 @@ class ArchiveRows:
     def usage(self, wanted: Wanted, *, apart: Collection[str] = APART) -> Iterator[UsagePart]:
         """Yield sums of model responses and costs, in any order."""
         days = of_whole_days(wanted)
-        if days is not None and self._make_sums():
+        parts = self._parts(wanted)
+        if days is not None and self._make_sums(len(parts)):
             columns = self._files.look_columns(sums_select(_USED, days, apart), *days.values)
             yield from map(UsagePart._make, zip(*columns, strict=True))
             return
         fitting = wanted_rows(wanted)
-        parts = self._parts(wanted)
         for at in range(0, len(parts), PARTS_AT_ONCE):
             some = parts[at : at + PARTS_AT_ONCE]
             select = usage_select(fitting, apart)
@@ -292,20 +292,25 @@ class ArchiveRows:
             self._files.keep_all(table, RUNS, self._catalogue.parts, f"{_TRACES} ORDER BY trace_id")
             self._has_traces = True
 
-    def _make_sums(self) -> bool:
-        """Sum usage by run and day, once; False where not every segment can be read."""
+    def _make_sums(self, needed: int) -> bool:
+        """Sum usage by run and day, once, when a question needs most of the segments.
+
+        Returns:
+            Whether that was done; it never is where one of them cannot be read.
+        """
+        parts = self._catalogue.parts
         with self._lock:
-            if self._has_sums is None:
+            if self._has_sums is not None or needed * 2 < len(parts):
+                return self._has_sums is True
+            self._files.look(f"CREATE OR REPLACE TABLE {_USED} ({SUMS})")
+            select = f"{usage_select(NONE, APART)} ORDER BY run_id"
+            try:
+                for at in range(0, len(parts), PARTS_AT_ONCE):
+                    self._files.keep_all(_USED, ROWS, parts[at : at + PARTS_AT_ONCE], select)
+            except JournalError:
+                self._has_sums = False  # a question that needs the segment is told
+            else:
                 self._has_sums = True
-                self._files.look(f"CREATE OR REPLACE TABLE {_USED} ({SUMS})")
-                select = f"{usage_select(NONE, APART)} ORDER BY run_id"
-                parts = self._catalogue.parts
-                try:
-                    for at in range(0, len(parts), PARTS_AT_ONCE):
-                        self._files.keep_all(_USED, ROWS, parts[at : at + PARTS_AT_ONCE], select)
-                except JournalError:
-                    self._has_sums = False  # a question that needs the segment is told
-                    self._files.look(f"DROP TABLE {_USED}")
             return self._has_sums
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from journal.lazily import loader
+from journal.lazily import lazy
 
 if TYPE_CHECKING:
     from projections.audit.approvals import Approval
@@ -48,7 +48,7 @@ __all__ = [
     "parse_when",
 ]
 
-__getattr__ = loader(
+__getattr__, __dir__ = lazy(
     __name__,
     {
         "approvals": "Approval",

@@ -14,6 +14,7 @@ from journal.errors import (
 )
 from journal.stores.audit import Wanted
 from projections import replay
+from projections.archive.files import SegmentFiles
 from projections.archive.opened import open_archive
 from projections.archive.query import select
 from projections.audit import Audit, AuditFilter
@@ -89,6 +90,34 @@ class TestDamage:
         with pytest.raises(DamagedArchive):
             list(rows.timeline("long"))
         assert {each.run_id for each in rows.runs()} == {"long", *(f"day-{d}" for d in range(4))}
+
+    def test_usage_of_one_day_needs_no_other(self, place, opened):
+        rows = opened().reading()
+        everything = set(rows.usage(Wanted()))
+        for number in (1, 2, 4):
+            file_of(place, number, "rows").unlink()
+        midnight = NOON + 2 * DAY - DAY // 2
+        asked = Wanted(since=midnight, until=midnight + DAY)
+        [day] = {part.day for part in opened().reading().usage(asked)}
+        left = {part for part in everything if part.day == day}
+        assert set(opened().reading().usage(asked)) == left
+        assert left
+        with pytest.raises(DamagedArchive):
+            list(opened().reading().usage(Wanted()))
+
+    def test_sums_that_were_interrupted_are_made_again(self, opened, monkeypatch):
+        rows = opened().reading()
+        with monkeypatch.context() as patch:
+
+            def interrupted(*_):
+                raise KeyboardInterrupt
+
+            patch.setattr(SegmentFiles, "keep_all", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                list(rows.usage(Wanted()))
+        found = list(rows.usage(Wanted()))
+        assert found
+        assert set(found) == set(opened().reading().usage(Wanted()))
 
     def test_without_a_catalogue_the_events_tell_whose_they_are(self, place, opened):
         flip(file_of(place, 2, "runs"), 100)

@@ -10,6 +10,7 @@ from journal.stores import open_audit, open_store
 from journal.stores.sqlite_audit_facts import RUN_STORED
 from journal.stores.sqlite_audit_rows import ROW_STORED
 from journal.stores.sqlite_audit_used import USED_STORED
+from journal.stores.sqlite_audit_values import checksum
 from tests.contract.audit_rows import facts, row
 from tests.unit.care_files import write_journal
 from tests.unit.view_files import connect, views_of
@@ -73,8 +74,13 @@ CHANGES = {
     **{
         f"sums of {name}": ("audit_used", f"UPDATE audit_used SET {name} = 77777")
         for name in USED_STORED
+        if name != "run_id"  # then another run has one that it should not have
     },
     "no sums": ("audit_used", "DELETE FROM audit_used"),
+    "the name of a response": (
+        "audit_names",
+        "UPDATE audit_names SET checksum = 0 WHERE name = 'model_response'",
+    ),
     "a key": ("audit_rows", "UPDATE audit_rows SET key = 5 WHERE key >> 20 = 4"),
     "a name": ("audit_names", "UPDATE audit_names SET name = 'other' WHERE name = 'shell'"),
     "no name": ("audit_rows", "DELETE FROM audit_names WHERE name = 'shell'"),
@@ -83,6 +89,24 @@ CHANGES = {
     "no run": ("audit_traces", "DELETE FROM audit_runs"),
     "no words": ("audit_words", "INSERT INTO audit_words (audit_words) VALUES ('delete-all')"),
 }
+
+
+def test_a_quick_look_checks_sums_too(path):
+    change(path, "UPDATE audit_used SET requests = 77777")
+    [(severity, code, what)] = found(path, quick=True)
+    assert (severity, code) == ("wrong", "snapshots.damaged")
+    assert "damaged rows of audit_used: 1;" in what
+
+
+def test_a_sum_of_a_run_that_is_not_there_is_wrong(path):
+    with connect(views_of(path)) as db:
+        [row] = db.execute("SELECT * FROM audit_used").fetchall()
+        orphan = (99999, *row[1:-1])
+        marks = ", ".join("?" * len(row))
+        db.execute(f"INSERT INTO audit_used VALUES ({marks})", (*orphan, checksum(orphan)))
+    [(severity, code, what)] = found(path)
+    assert (severity, code) == ("wrong", "snapshots.damaged")
+    assert "damaged rows of audit_used: 1;" in what
 
 
 @pytest.mark.parametrize(("table", "statement"), CHANGES.values(), ids=CHANGES)

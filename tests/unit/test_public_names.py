@@ -195,6 +195,7 @@ def test_every_name_is_loadable_in_any_order(package):
     assert submodules.isdisjoint(module.__all__)
     for name in module.__all__:
         assert getattr(module, name) is not None
+        assert name in dir(module)
 
 
 def test_who_only_reads_loads_no_models_of_whole_runs():
