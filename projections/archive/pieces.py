@@ -12,7 +12,7 @@ from journal.reader import Reader
 from journal.stores.interface import StoredEvent
 from projections.archive.layout import DAY
 
-SEGMENT_EVENTS = 32_768
+SEGMENT_EVENTS = 24_576
 """Events of a segment, at most."""
 
 REST = 8_192

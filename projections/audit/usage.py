@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from journal.errors import InvalidFilter
@@ -14,7 +16,7 @@ from projections.audit.chunked import chunked
 from projections.audit.filters import AuditFilter
 from projections.audit.known_runs import KnownRuns, limited
 
-Key: TypeAlias = tuple[str | None, ...]
+Key: TypeAlias = tuple[Any, ...]
 
 KEYS = ("session", "run", "conversation", "parent", "agent", "model", "tool", "day")
 """What usage can be summed by: of a run its session, conversation, parent run and agent (of a
@@ -152,7 +154,7 @@ def _of_models(known: KnownRuns, asked: AuditFilter, by: Sequence[str]) -> Itera
                     continue
             sums.add(key_of(part), part[7:])
     for key, counts in sums.items():
-        yield Usage(dict(zip(by, key, strict=True)), *counts)
+        yield Usage(_named(by, key), *counts)
 
 
 def _looked_up(parts: Sequence[UsagePart], *, all_runs: bool) -> set[str]:
@@ -164,14 +166,10 @@ def _looked_up(parts: Sequence[UsagePart], *, all_runs: bool) -> set[str]:
     return found
 
 
-def _keys(known: KnownRuns, by: Sequence[str]) -> Callable[[UsagePart], Key]:
-    days: dict[int | None, str | None] = {None: None}
-
-    def day(part: UsagePart) -> str | None:
-        at = part.day
-        if at is not None and at not in days:
-            days[at] = (_EPOCH + timedelta(days=at)).isoformat()
-        return days[at]
+def _keys(known: KnownRuns, by: Sequence[str]) -> Callable[[UsagePart], tuple[Any, ...]]:
+    """Give what takes the key of a part; days are numbers in it."""
+    if len(by) > 1 and _OF_RUNS.isdisjoint(by):
+        return itemgetter(*(UsagePart._fields.index(_COLUMNS[name]) for name in by))
 
     def agent(part: UsagePart) -> str | None:
         if part.child_run_id is not None:
@@ -187,17 +185,27 @@ def _keys(known: KnownRuns, by: Sequence[str]) -> Callable[[UsagePart], Key]:
 
         return get
 
-    ways: dict[str, Callable[[UsagePart], str | None]] = {
-        "session": lambda part: part.session_id,
-        "run": lambda part: part.run_id,
-        "model": lambda part: part.model,
-        "day": day,
-        "agent": agent,
-        "conversation": of_run("conversation_id"),
-        "parent": of_run("parent_run_id"),
+    ways: dict[str, Callable[[UsagePart], Any]] = {
+        name: attrgetter(column) for name, column in _COLUMNS.items()
     }
+    ways["agent"] = agent
+    ways["conversation"] = of_run("conversation_id")
+    ways["parent"] = of_run("parent_run_id")
     wanted = [ways[name] for name in by]
     return lambda part: tuple([way(part) for way in wanted])
+
+
+def _named(by: Sequence[str], key: tuple[Any, ...]) -> dict[str, str | None]:
+    """Give a key by its names."""
+    named = dict(zip(by, key, strict=True))
+    if named.get("day") is not None:
+        named["day"] = _date(named["day"])
+    return named
+
+
+@lru_cache(maxsize=1024)
+def _date(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).isoformat()
 
 
 def _of_tools(known: KnownRuns, asked: AuditFilter, by: Sequence[str]) -> Iterator[Usage]:
