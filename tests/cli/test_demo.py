@@ -100,23 +100,22 @@ def ids_of(document):
     return [document["run_id"], document["fork"]["run_id"]]
 
 
-def test_eight_processes_at_four_at_a_time_end_with_code_0(tmp_path):
+def test_four_processes_at_a_time_end_with_code_0(tmp_path):
+    together = [
+        subprocess.Popen(
+            [*console_script(), "demo", "--db", f"{at}.db"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=environment(),
+        )
+        for at in range(4)
+    ]
     answers = []
-    for turn in range(2):
-        together = [
-            subprocess.Popen(
-                [*console_script(), "demo", "--db", f"{turn}-{at}.db"],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=tmp_path,
-                env=environment(),
-            )
-            for at in range(4)
-        ]
-        for process in together:
-            out, err = process.communicate()
-            answers.append((process.returncode, err, b"look further" in out))
-    assert answers == [(0, b"", True)] * 8
+    for process in together:
+        out, err = process.communicate()
+        answers.append((process.returncode, err, b"look further" in out))
+    assert answers == [(0, b"", True)] * 4
 
 
 SLOW_TRAIN = """

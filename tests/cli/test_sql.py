@@ -14,6 +14,7 @@ from journal.cli.sql_views import sql_views
 from journal.times import LATEST
 from projections.archive.writing import write_archive
 from projections.audit import catch_up
+from projections.audit.selecting import select
 from tests.cli.audit_runs import record_runs
 from tests.cli.conftest import one_line
 
@@ -34,9 +35,20 @@ def audited(made, tmp_path):
     return tmp_path / made.name
 
 
+@pytest.fixture(autouse=True)
+def here(request, monkeypatch):
+    """Select in this process, as for a journal in memory, but where a test is marked `apart`.
+
+    That SQL of people runs apart is shown by those, and by `tests/unit/test_sql_is_broken_off.py`.
+    """
+    if request.node.get_closest_marker("apart") is None:
+        monkeypatch.setattr("projections.audit.audit.select_apart", select)
+
+
 FAILED = "SELECT tool, count(*) AS failed FROM calls WHERE outcome = 'error' GROUP BY tool"
 
 
+@pytest.mark.apart
 def test_a_table_is_printed(audited, cli):
     done = cli("sql", FAILED)
     assert (done.code, done.err) == (0, "")
@@ -150,6 +162,7 @@ ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELEC
 HUGE = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t ORDER BY -x"
 
 
+@pytest.mark.apart
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
@@ -266,6 +279,7 @@ def archived(made):
     return str(location)
 
 
+@pytest.mark.apart
 @pytest.mark.parametrize("statement", BY_DUCKDB)
 def test_with_an_archive_the_same_is_refused(audited, archived, cli, statement):
     before = {path.name for path in audited.parent.iterdir()}

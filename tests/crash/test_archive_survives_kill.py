@@ -61,7 +61,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_archive(path, tmp_path):
     archive(path, undisturbed)
     to, reached, killed = tmp_path / "archive", 0, 0
     chance = random.Random(7)
-    for _ in range(8):
+    for _ in range(6):
         with archiver(path, to) as process:
             time.sleep(chance.random() * 0.1)
             process.send_signal(signal.SIGKILL)

@@ -109,7 +109,7 @@ def finish(path, place):
 
 def test_a_dropping_killed_before_any_commit_loses_nothing(server, made, path, wanted):
     place = made / "archive"
-    for dies_before in range(0, MOST, 4):
+    for dies_before in range(0, MOST, 6):
         shutil.copy(made / "runs.db", path)
         for left in path.parent.glob("runs.db?*"):
             left.unlink()

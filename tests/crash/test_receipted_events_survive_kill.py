@@ -18,7 +18,7 @@ from tests.crash.check import Found, doctor_finds_no_fault, engine_finds_no_faul
 from tests.crash.fork_server import ForkServer
 from tests.crash.receipts import Receipts, wait_for
 
-KILLS = int(os.environ.get("RUNJOURNAL_KILLS", "20"))
+KILLS = int(os.environ.get("RUNJOURNAL_KILLS", "12"))
 SEED = os.environ.get("RUNJOURNAL_SEED", "1")
 STEP = 1_000_000
 """Numbers set apart for each writer."""

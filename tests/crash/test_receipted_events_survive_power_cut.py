@@ -21,7 +21,7 @@ from tests.crash.power_cut import Disk
 from tests.crash.recording_disk import Noted, recording
 from tests.crash.writers import PROGRAMS, Job
 
-CUTS = int(os.environ.get("RUNJOURNAL_CUTS", "20"))
+CUTS = int(os.environ.get("RUNJOURNAL_CUTS", "12"))
 OLD = Path(__file__).parents[1] / "fixtures" / "journals" / "format-1.journal"
 SEED = os.environ.get("RUNJOURNAL_SEED", "1")
 

@@ -22,7 +22,7 @@ def limits():
         yield
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(runs(), st.lists(st.integers(0, 10**6), min_size=1, max_size=3))
 def test_folds_from_pages_are_those_from_scratch(random_run, numbers):
     random_run.looked_at = list(range(0, len(random_run.items), 3))
@@ -38,7 +38,7 @@ def test_folds_from_pages_are_those_from_scratch(random_run, numbers):
             assert equal(fold_to_json(found, index.stream), fold_to_json(scratch, index.stream))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(runs(longest=14))
 def test_a_record_at_a_version_is_the_one_of_then(random_run):
     random_run.again = random_run.looked_at = []

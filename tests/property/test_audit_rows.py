@@ -75,7 +75,7 @@ def interleaved(events, other):
 
 
 @given(random_run=runs(), cuts=st.lists(st.tuples(st.integers(0, 80), st.booleans()), max_size=5))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_batches_change_nothing(random_run, cuts):
     with Journal.open("memory://") as journal:
         hand_in(journal, random_run)
@@ -95,7 +95,7 @@ def test_batches_change_nothing(random_run, cuts):
 
 
 @given(random_run=runs())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_rows_and_facts_tell_what_the_run_does(random_run):
     with Journal.open("memory://") as journal:
         hand_in(journal, random_run)

@@ -92,7 +92,7 @@ def _boxes(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 values = st.recursive(scalars, _boxes, max_leaves=6).filter(lambda value: len(dumps(value)) < 10**6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(values)
 @example(None)
 @example("\0" * 20_000)
@@ -255,7 +255,7 @@ def _split_value() -> tuple[bytes, Rows]:
 ROOT, ROWS = _split_value()
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_damage_raises_broken_chunks_or_nothing(data):
     chunks = {0: ROOT, **ROWS.data}

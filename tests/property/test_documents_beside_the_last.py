@@ -118,7 +118,7 @@ def outcome(accepted: Any, *given: Any) -> Any:
     return orjson.dumps(value), size
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_it_is_accepted_or_refused_as_if_it_stood_alone(data: st.DataObject) -> None:
     memory = LastDocuments()
@@ -152,7 +152,7 @@ def sources(draw: st.DrawFn, document: Any) -> Any:
     return as_text(draw, document)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_what_the_host_does_afterwards_changes_nothing(data: st.DataObject) -> None:
     memory = LastDocuments()
@@ -166,7 +166,7 @@ def test_what_the_host_does_afterwards_changes_nothing(data: st.DataObject) -> N
         assert orjson.dumps(found.value) == text
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(values(4), max_size=8), st.lists(values(4), max_size=8), st.booleans())
 @example([1], [12], True)
 @example([1, 2], [1, 23], True)
