@@ -31,7 +31,7 @@ from projections import (
 )
 from tests.laws.random_calls import FORKS, RUNS, SESSIONS, RandomCalls
 
-SEEDS = range(40)
+SEEDS = range(20)
 
 
 def claim_of(journal, run_id):
