@@ -102,4 +102,5 @@ def test_whoever_removes_the_file_stops_nobody(path):
         "the file was removed or replaced",
         "the file was removed",
         "the file was replaced",
+        "unable to open database file (SQLITE_CANTOPEN)",  # removed while SQLite opened it
     }
