@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,6 +15,7 @@ import pytest
 import journal
 from journal import Journal
 from journal.cli.main import main
+from projections.audit import catch_up
 from tests import samples
 
 PACKAGES = Path(journal.__file__).parents[1]
@@ -153,6 +155,26 @@ def record_a_run(opened, run_id="r", session_id="s"):
         response = {"parts": [{"kind": "text", "text": "Kyoto is warm."}], "usage": usage}
         run.append(samples.record(8, "model_response", step=2, response=response))
         run.append(samples.record(9, "run_complete", run_id=run_id, output="Kyoto is warm."))
+
+
+@pytest.fixture(scope="session")
+def audited_once(tmp_path_factory):
+    """A journal of `audit_runs` whose rows were taken in, made once and only read."""
+    from tests.cli.audit_runs import record_runs  # noqa: PLC0415 - which is made of this module
+
+    path = tmp_path_factory.mktemp("audited") / "runjournal.db"
+    with Journal.open(path) as opened:
+        record_runs(opened)
+        catch_up(opened)
+    return path
+
+
+@pytest.fixture
+def audited(audited_once, tmp_path):
+    """A copy of it where the commands look for it by default."""
+    for file in audited_once.parent.glob("runjournal.db*"):
+        shutil.copy(file, tmp_path)
+    return tmp_path / audited_once.name
 
 
 @pytest.fixture

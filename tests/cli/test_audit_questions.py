@@ -2,34 +2,12 @@
 
 import csv
 import io
-import shutil
 
 import pytest
 
-from journal import Journal
 from journal.cli import progress
-from projections.audit import catch_up
-from tests.cli.audit_runs import TRACE, record_runs
+from tests.cli.audit_runs import TRACE
 from tests.cli.conftest import one_line
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A journal whose rows were taken in, made once."""
-    path = tmp_path_factory.mktemp("audited") / "runjournal.db"
-    with Journal.open(path) as opened:
-        record_runs(opened)
-        catch_up(opened)
-    return path
-
-
-@pytest.fixture
-def audited(made, tmp_path):
-    """A copy of it where the commands look for it by default."""
-    for file in made.parent.glob("runjournal.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / made.name
-
 
 QUESTIONS = {
     "tools": (["tools"], "tool_call", 3),

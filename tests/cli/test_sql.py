@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-import shutil
 
 import pytest
 
@@ -13,26 +12,8 @@ from journal.cli.sql_page import unique
 from journal.cli.sql_views import sql_views
 from journal.times import LATEST
 from projections.archive.writing import write_archive
-from projections.audit import catch_up
 from projections.audit.selecting import select
-from tests.cli.audit_runs import record_runs
 from tests.cli.conftest import one_line
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    path = tmp_path_factory.mktemp("sql") / "runjournal.db"
-    with Journal.open(path) as opened:
-        record_runs(opened)
-        catch_up(opened)
-    return path
-
-
-@pytest.fixture
-def audited(made, tmp_path):
-    for file in made.parent.glob("runjournal.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / made.name
 
 
 @pytest.fixture(autouse=True)
@@ -271,10 +252,10 @@ BY_DUCKDB = [
 
 
 @pytest.fixture(scope="module")
-def archived(made):
+def archived(audited_once):
     """What was archived of it."""
-    location = made.parent / "archive"
-    with Journal.open(made) as opened:
+    location = audited_once.parent / "archive"
+    with Journal.open(audited_once) as opened:
         write_archive(opened, str(location), before=LATEST)
     return str(location)
 

@@ -1,34 +1,16 @@
 """`runjournal stats` tells a journal in numbers, as bars or as JSON."""
 
 import re
-import shutil
 
 import pytest
 from rich.cells import cell_len
 
 from journal import Journal
-from projections.audit import catch_up
-from tests.cli.audit_runs import record_failed_run, record_runs
+from tests.cli.audit_runs import record_failed_run
 from tests.cli.conftest import one_line
 from tests.cli.test_hostile_text import EVIL
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    path = tmp_path_factory.mktemp("stats") / "runjournal.db"
-    with Journal.open(path) as opened:
-        record_runs(opened)
-        catch_up(opened)
-    return path
-
-
-@pytest.fixture
-def audited(made, tmp_path):
-    for file in made.parent.glob("runjournal.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / made.name
 
 
 def test_a_pipe_gets_plain_bars(audited, cli):

@@ -1,7 +1,10 @@
 """A journal of four days and its archive of four segments, to damage and to ask."""
 
+from contextlib import ExitStack, contextmanager
+
 from journal.stores.audit import Wanted
 from projections import replay
+from projections.archive.opened import open_archive
 from tests.unit.archive_files import DAY, NOON, Clock, archive, journal_at, segments, tell
 
 LIMITS = {"rows": 1000, "seconds": 20, "megabytes": 512}
@@ -27,6 +30,13 @@ def archived(path):
     """Archive it whole beside itself."""
     archive(path, path.parent / "archive")
     return path.parent / "archive"
+
+
+@contextmanager
+def opener(place):
+    """Lend what opens the archive, as often as wanted; each is closed at the end."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(open_archive(place))
 
 
 def file_of(place, number, kind):

@@ -19,7 +19,7 @@ from projections.archive.opened import open_archive
 from projections.archive.query import select
 from projections.audit import Audit, AuditFilter
 from tests.unit.archive_files import DAY, NOON, Clock, archive, journal_at, segments, tell
-from tests.unit.four_days import LIMITS, archived, file_of, flip, four_days, on_day, reads
+from tests.unit.four_days import LIMITS, archived, file_of, flip, four_days, on_day, opener, reads
 
 
 @pytest.fixture
@@ -35,15 +35,8 @@ def place(path):
 @pytest.fixture
 def opened(place):
     """Opens the archive, which is closed at the end."""
-    made = []
-
-    def open_again():
-        made.append(open_archive(place))
-        return made[-1]
-
-    yield open_again
-    for each in made:
-        each.close()
+    with opener(place) as open_again:
+        yield open_again
 
 
 class TestDamage:

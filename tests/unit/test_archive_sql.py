@@ -12,7 +12,7 @@ from projections.archive.opened import open_archive
 from projections.archive.query import select
 from projections.audit.catching_up import catch_up
 from tests.unit.archive_files import DAY, EVER, NOON, archive
-from tests.unit.four_days import LIMITS, archived, file_of, flip, four_days
+from tests.unit.four_days import LIMITS, archived, file_of, flip, four_days, opener
 
 
 @pytest.fixture
@@ -40,15 +40,8 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def opened(place):
     """Opens the archive, which is closed at the end."""
-    made = []
-
-    def open_again():
-        made.append(open_archive(place))
-        return made[-1]
-
-    yield open_again
-    for each in made:
-        each.close()
+    with opener(place) as open_again:
+        yield open_again
 
 
 class TestSQL:
