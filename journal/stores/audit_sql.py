@@ -63,10 +63,7 @@ def wanted_rows(wanted: Wanted, *, prefix: str = "") -> Conditions:
         prefix: of the columns, such as `r.`.
     """
     found = _within(f"{prefix}recorded_at", wanted.since, wanted.until)
-    if wanted.session_id is not None:
-        found = found.plus(f"{prefix}session_id = ?", wanted.session_id)
-    if wanted.run_id is not None:
-        found = found.plus(f"{prefix}run_id = ?", wanted.run_id)
+    found = belonging(found, wanted, prefix=prefix)
     found = _among(found, f"{prefix}kind", wanted.kinds)
     found = _among(found, f"{prefix}status", wanted.statuses)
     if wanted.tool is not None:
@@ -81,6 +78,11 @@ def wanted_used(wanted: Wanted, *, prefix: str = "") -> Conditions:
         found = found.plus(f"{prefix}to_at >= ?", bounded(wanted.since))
     if wanted.until is not None:
         found = found.plus(f"{prefix}from_at < ?", bounded(wanted.until))
+    return belonging(found, wanted, prefix=prefix)
+
+
+def belonging(found: Conditions, wanted: Wanted, *, prefix: str = "") -> Conditions:
+    """Add of which session and run they are to be."""
     if wanted.session_id is not None:
         found = found.plus(f"{prefix}session_id = ?", wanted.session_id)
     if wanted.run_id is not None:

@@ -58,7 +58,8 @@ class _Asked(NamedTuple):
     """Of those whose rows are all wanted."""
     rows: Conditions
     """Of rows that are wanted."""
-    apart: Collection[str]
+    kept: Collection[str]
+    """Columns of `GROUP` that are told of what can be summed over runs; others are None."""
 
 
 def usage(pages: Pages, wanted: Wanted, apart: Collection[str]) -> Iterator[UsagePart]:
@@ -68,7 +69,8 @@ def usage(pages: Pages, wanted: Wanted, apart: Collection[str]) -> Iterator[Usag
         return
     of_sums = wanted_used(wanted, prefix="u.")
     keys = pages.keys([each for each in of_sums.values if isinstance(each, str)])
-    asked = _Asked(keyed(of_sums, keys), _whole(pages, wanted), of_rows, apart)
+    kept = {"child_run_id", "from_state"}.union(apart)
+    asked = _Asked(keyed(of_sums, keys), _whole(pages, wanted), of_rows, kept)
     last = -1
     while last < LARGEST:
         with pages.page() as connection:
@@ -112,9 +114,8 @@ def _added_up(
     connection: sqlite3.Connection, pages: Pages, asked: _Asked, runs: tuple[int, int]
 ) -> Found:
     """Add up the sums of some runs whose rows are all wanted."""
-    always = {"child_run_id", "from_state"}.union(asked.apart)
     columns = ", ".join(
-        f"u.{name}" if name in always else f"CASE WHEN NOT {_PLAIN} THEN u.{name} END"
+        f"u.{name}" if name in asked.kept else f"CASE WHEN NOT {_PLAIN} THEN u.{name} END"
         for name in GROUP
     )
     of_page = _OF_PAGE.format(f"{asked.overlapping.sql} AND {asked.whole.sql}")
@@ -166,13 +167,6 @@ def _add_cut(
             alike: Alike = group
             if not (group[_CHILD] or group[_FROM_STATE]):
                 named = zip(GROUP, group, strict=True)
-                alike = tuple(
-                    [
-                        value
-                        if name in asked.apart or name in {"child_run_id", "from_state"}
-                        else None
-                        for name, value in named
-                    ]
-                )
+                alike = tuple([value if name in asked.kept else None for name, value in named])
             known = found.get(alike)
             found[alike] = each.counts if known is None else added(known, each.counts)

@@ -10,6 +10,7 @@ from journal.stores.audit_sql import (
     NONE,
     TOKENS,
     Conditions,
+    belonging,
     bounded,
 )
 
@@ -72,11 +73,7 @@ def of_whole_days(wanted: Wanted) -> Conditions | None:
             if time % MICROSECONDS_A_DAY:
                 return None
             found = found.plus(f"day {compared} ?", bounded(time // MICROSECONDS_A_DAY))
-    if wanted.session_id is not None:
-        found = found.plus("session_id = ?", wanted.session_id)
-    if wanted.run_id is not None:
-        found = found.plus("run_id = ?", wanted.run_id)
-    return found
+    return belonging(found, wanted)
 
 
 def _grouped(columns: Mapping[str, str], apart: Collection[str]) -> str:
