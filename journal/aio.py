@@ -7,9 +7,11 @@ import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
+from journal.acquiring import acquired
 from journal.arrival_watch import ArrivalWatch
 from journal.async_run import AsyncRun
 from journal.async_subscription import AsyncSubscription
@@ -312,8 +314,8 @@ class Opening(Awaitable[AsyncJournal]):
         self._journal: AsyncJournal | None = None
 
     async def _open(self) -> AsyncJournal:
-        journal = await asyncio.to_thread(Journal.open, self._location, **self._options)
-        return AsyncJournal(journal)
+        opening = partial(Journal.open, self._location, **self._options)
+        return AsyncJournal(await acquired(opening, Journal.close))
 
     def __await__(self) -> Generator[Any, None, AsyncJournal]:
         return self._open().__await__()
