@@ -116,4 +116,6 @@ class BoundaryStore(LeasingStore):
         if not self.writes(run_id):
             self._open(session_id, taken, None)
         cursor = told(taken, "resume", "cursor", "stream_cursor")
-        self._runs[run_id].export_environment(state, stream_cursor=cursor)
+        run = self._runs.get(run_id)
+        if run is not None:  # else nobody has it any more
+            run.export_environment(state, stream_cursor=cursor)

@@ -74,8 +74,11 @@ class Continuation:
         return {**commit, "run": linked, "related_run_updates": [update]}
 
     def release(self, run_id: str) -> None:
-        """Give the source's lease back when the new run is given back."""
-        if run_id == self._run_id:
+        """Give the source's lease back when the new run is given back.
+
+        Also where it ended before its first checkpoint: the source can be resumed again then.
+        """
+        if self._run_id in (None, run_id):
             self._source.release()
 
 

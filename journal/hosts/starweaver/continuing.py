@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Collection
 from typing import Any, TypeAlias
+from weakref import finalize
 
 from starweaver import Agent, AgentRun, create_agent_runtime
 
+from journal.acquiring import acquired
 from journal.errors import StateConflict
 from journal.hosts.starweaver.answers import (
     Options,
@@ -76,8 +79,9 @@ async def resume_run(
     session_agent = agent_for(stop.options(options))  # wrong arguments are refused here
     await asyncio.to_thread(settle, journal, run_id)
     await asyncio.to_thread(_must_have_checkpoint, journal, run_id)
-    resumption = await asyncio.to_thread(
-        resume, journal, run_id, accept_rerun=accept_rerun, trust_imported=trust_imported
+    resumption = await acquired(
+        lambda: resume(journal, run_id, accept_rerun=accept_rerun, trust_imported=trust_imported),
+        lambda taken: taken.run.release(),
     )
     try:
         continuation = await asyncio.to_thread(Continuation, journal, resumption.run)
@@ -94,10 +98,20 @@ async def resume_run(
             durable_session_id=resumption.view.session_id,
             state=going.state(answers),
         )
-        return runtime.stream(going.point.prompt)
+        run = runtime.stream(going.point.prompt)
     except BaseException:
         await asyncio.to_thread(resumption.run.release)
         raise
+    finalize(run, _release_soon, resumption.run).atexit = False
+    return run
+
+
+def _release_soon(source: Run) -> None:
+    """Give back a run when nobody has the one any more that goes on with it.
+
+    In a thread, as this is called wherever the last reference went, maybe inside the journal.
+    """
+    threading.Thread(target=source.release, daemon=True).start()
 
 
 def _must_have_checkpoint(journal: Journal, run_id: str) -> None:

@@ -22,6 +22,9 @@ GOING_ON = ("queued", "starting", "running")
 writing: WeakValueDictionary[str, LeasingStore] = WeakValueDictionary()
 """Stores of this process by the ids of runs they write: how `record` finds its journal."""
 
+_unclaimed: set[str] = set()
+"""Runs that nobody had any more before a store took their first checkpoint."""
+
 
 class LeasingStore(SessionStore):
     """A session store that takes a run's lease with its first checkpoint.
@@ -125,8 +128,26 @@ class LeasingStore(SessionStore):
                 self._fork_of = None
             self._runs[run.run_id] = run
         writing[run.run_id] = self
+        if run.run_id in _unclaimed:
+            _unclaimed.discard(run.run_id)
+            self._given_up.add(run.run_id)
         if run.run_id in self._given_up:  # meanwhile
             self.release(run.run_id)
+
+
+def give_up(run_id: str) -> None:
+    """Release a run that nobody has any more: the runtime goes no further with it.
+
+    In a thread, as this is called wherever the last reference went, maybe inside the journal.
+    Its store may be about to take its first checkpoint in another: one of both sees the other.
+    """
+    _unclaimed.add(run_id)
+    store = writing.get(run_id)
+    if store is None:
+        return
+    _unclaimed.discard(run_id)
+    if store.writes(run_id):
+        threading.Thread(target=store.give_up, args=(run_id,), daemon=True).start()
 
 
 def payload(record: Any, schema: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import threading
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -17,8 +16,8 @@ from journal.errors import Suspended
 from journal.executor import Policy
 from journal.hosts.starweaver.boundaries import Environment, as_provider
 from journal.hosts.starweaver.boundary_store import BoundaryStore
-from journal.hosts.starweaver.leasing import LeasingStore, writing
-from journal.hosts.starweaver.readers import Recorded, recorded_runs
+from journal.hosts.starweaver.leasing import give_up, writing
+from journal.hosts.starweaver.readers import WAIT_SECONDS, Recorded, recorded_runs
 from journal.pending import may_linger
 from journal.run import Run
 
@@ -86,18 +85,17 @@ class _Recording:
         self._expected = recorded_runs.expect(Recorded(run, exported, policy))
         self._run_id: str | None = None
         self._opening: asyncio.Task[Run] | None = None
+        self._when_dropped: finalize[..., AgentRun] | None = None
 
     async def journaled(self, run_id: str) -> Run | None:
         """Give the run for writing; None until its store has taken its first checkpoint."""
         if self._run_id is None:
-            self._run_id = run_id
+            self._is_of(run_id)
             self._expected.is_of(run_id)
         if self._opening is None:
             store = writing.get(run_id)
             if store is None:
                 return None
-            if store.writes(run_id):  # else it got to its end already
-                finalize(self._expected.brought.run, _give_up, store, run_id).atexit = False
             self._opening = asyncio.create_task(asyncio.to_thread(store.run, run_id))
         return await asyncio.shield(self._opening)
 
@@ -112,22 +110,35 @@ class _Recording:
             raise Suspended(self._run_id, checkpoint_id, suspension.reason) from None
 
     async def close(self) -> None:
-        """Give the run back, also where it was still being opened."""
+        """Give the run back, also where it was still being opened, or nobody knew which it is."""
         self._expected.close()
+        if self._run_id is None:
+            await self._learn_run_id()
         store = None if self._run_id is None else writing.get(self._run_id)
         if self._run_id is not None and isinstance(store, BoundaryStore):
             store.forget_suspension(self._run_id)
         if self._opening is not None:
             await asyncio.to_thread((await self._opening).release)
+        if self._when_dropped is not None and self._expected.brought.run.is_finished:
+            self._when_dropped.detach()  # nothing of it is on its way
+            if store is not None:
+                give_up(str(self._run_id))
 
+    def _is_of(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._when_dropped = finalize(self._expected.brought.run, give_up, run_id)
+        self._when_dropped.atexit = False
 
-def _give_up(store: LeasingStore, run_id: str) -> None:
-    """Release a run that nobody has any more: the runtime goes no further with it.
+    async def _learn_run_id(self) -> None:
+        """Ask the run which one it is, where its reader was stopped before the first item.
 
-    In a thread, as this is called wherever the last reference went, maybe inside the journal.
-    """
-    if store.writes(run_id):
-        threading.Thread(target=store.give_up, args=(run_id,), daemon=True).start()
+        It is interrupted then, and its first checkpoint may be about to take a lease.
+        """
+        with suppress(StarweaverError, TimeoutError):
+            async with asyncio.timeout(WAIT_SECONDS):
+                state = await self._expected.brought.run.recoverable_state()
+            if isinstance(run_id := state.get("run_id"), str):
+                self._is_of(run_id)
 
 
 @asynccontextmanager
