@@ -1,4 +1,10 @@
-"""Opening in a thread what must be given back, for callers that may be cancelled meanwhile."""
+"""What is taken and given back in threads, for tasks that may be cancelled meanwhile.
+
+A thread cannot be cancelled: what it makes for a task that was would be lost, and a run stay
+leased, or a journal open, as long as the process lives. Nor may a task that is cancelled keep
+from being given back what it has: some frameworks cancel a task again wherever it awaits. So
+each of these has a thread of its own, which waits for no pool, and for no event loop.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +19,44 @@ T = TypeVar("T")
 
 
 async def acquired(make: Callable[[], T], give_back: Callable[[T], None]) -> T:
-    """Make something in a thread; it is given back there when nobody waits for it any more.
-
-    A thread cannot be cancelled: what it makes for a task that was would be lost, and a run
-    stay leased, or a journal open, as long as the process lives.
+    """Make something in a thread; it is given back in one when nobody waits for it any more.
 
     Raises:
         Exception: what `make` raised.
     """
-    made: Future[T] = Future()
-    made.set_running_or_notify_cancel()  # it cannot be cancelled from here on
-
-    def work() -> None:
-        try:
-            made.set_result(make())
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
-            made.set_exception(error)
+    made = in_thread(make)
 
     def abandoned(done: Future[T]) -> None:
         if done.exception() is None:
-            threading.Thread(target=give_back, args=(done.result(),)).start()
+            in_thread(lambda: give_back(done.result()))
 
-    context = contextvars.copy_context()
-    asyncio.get_running_loop().run_in_executor(None, context.run, work)
     try:
         return await asyncio.wrap_future(made)
-    except asyncio.CancelledError:
+    except BaseException:
         made.add_done_callback(abandoned)
         raise
+
+
+async def carried_out(do: Callable[[], None]) -> None:
+    """Do in a thread what must be done, also where the task is cancelled that waits for it.
+
+    Raises:
+        Exception: what `do` raised.
+    """
+    await asyncio.wrap_future(in_thread(do))
+
+
+def in_thread(do: Callable[[], T]) -> Future[T]:
+    """Begin to do something in a thread of its own; nobody can cancel it any more."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            done.set_result(context.run(do))
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            done.set_exception(error)
+
+    threading.Thread(target=work).start()
+    return done

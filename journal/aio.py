@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
-from journal.acquiring import acquired
+from journal.acquiring import acquired, carried_out
 from journal.arrival_watch import ArrivalWatch
 from journal.async_run import AsyncRun
 from journal.async_subscription import AsyncSubscription
@@ -108,13 +108,7 @@ class AsyncJournal:
         )
 
     async def _opened(self, verb: Callable[P, Run], *args: P.args, **kwargs: P.kwargs) -> AsyncRun:
-        self._must_be_open()
-        taking = self._writing.submit(verb, *args, **kwargs)
-        try:
-            return AsyncRun(self, await asyncio.wrap_future(taking))
-        except asyncio.CancelledError:
-            taking.add_done_callback(self._give_back)
-            raise
+        return AsyncRun(self, await self.acquire(partial(verb, *args, **kwargs), Run.release))
 
     async def commit_checkpoint(
         self, session_id: str, checkpoint: Source, *, must_exist: bool = False
@@ -253,9 +247,29 @@ class AsyncJournal:
         """Run a reading function of the journal in a reading thread."""
         return await self._submit(self._reading, verb, *args, **kwargs)
 
+    async def acquire(self, make: Callable[[], T], give_back: Callable[[T], None]) -> T:
+        """Make something in the writing thread; see `journal.acquiring.acquired`."""
+        taking = self._submitted(self._writing, make)
+
+        def abandoned(taken: Future[T]) -> None:
+            if taken.cancelled() or taken.exception() is not None:
+                return
+            with suppress(RuntimeError):  # the pool is shut down: closing releases every run
+                self._writing.submit(give_back, taken.result())
+
+        try:
+            return await asyncio.wrap_future(taking)
+        except BaseException:
+            taking.add_done_callback(abandoned)
+            raise
+
+    async def carry_out(self, do: Callable[[], None]) -> None:
+        """Do in the writing thread what must be done, also where the task is cancelled."""
+        await asyncio.shield(asyncio.wrap_future(self._submitted(self._writing, do)))
+
     async def close(self) -> None:
         """Wait for what was handed in, release every run and close the store."""
-        await asyncio.to_thread(self._close)
+        await carried_out(self._close)
 
     @property
     def closed(self) -> bool:
@@ -272,13 +286,6 @@ class AsyncJournal:
             if os.getpid() == self._process:
                 self._watch.close()
 
-    def _give_back(self, taken: Future[Run]) -> None:
-        """Release a run whose caller was cancelled while it was being opened."""
-        if taken.cancelled() or taken.exception() is not None:
-            return
-        with suppress(RuntimeError):  # the pool is shut down: closing releases every run
-            self._writing.submit(taken.result().release)
-
     def _must_be_open(self) -> None:
         if self._closed:
             raise JournalClosed(self.sync.location)
@@ -288,12 +295,14 @@ class AsyncJournal:
     async def _submit(
         self, pool: ThreadPoolExecutor, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
+        return await asyncio.wrap_future(self._submitted(pool, partial(verb, *args, **kwargs)))
+
+    def _submitted(self, pool: ThreadPoolExecutor, do: Callable[[], T]) -> Future[T]:
         self._must_be_open()
         try:
-            future = pool.submit(verb, *args, **kwargs)
+            return pool.submit(do)
         except RuntimeError:
             raise JournalClosed(self.sync.location) from None  # at this moment
-        return await asyncio.wrap_future(future)
 
 
 class Options(TypedDict, total=False):

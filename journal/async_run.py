@@ -94,7 +94,7 @@ class AsyncRun:
     async def release(self) -> None:
         """Give the run back; after the journal was closed it does nothing."""
         if not self._journal.closed:
-            await self._journal.write(self.sync.release)
+            await self._journal.carry_out(self.sync.release)
 
     async def _change(self, change: Offer) -> Receipt:
         return (await self.sync.write_soon(noted(change, self.sync.session_id)))[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -141,24 +140,17 @@ async def aresume(  # noqa: PLR0913 - the run, and what is accepted of it
     """
     from journal.aio import AsyncRun  # noqa: PLC0415 - only who awaits needs it
 
-    taking = asyncio.ensure_future(
-        journal.write(
-            resume,
+    taken = await journal.acquire(
+        lambda: resume(
             journal.sync,
             run_id,
             accept_rerun=accept_rerun,
             trust_imported=trust_imported,
             takeover=takeover,
             claim_id=claim_id,
-        )
+        ),
+        lambda unwanted: unwanted.run.release(),
     )
-    try:
-        taken = await asyncio.shield(taking)
-    except asyncio.CancelledError:
-        [taken_all_the_same] = await asyncio.gather(taking, return_exceptions=True)
-        if isinstance(taken_all_the_same, Resumption):
-            await journal.write(taken_all_the_same.run.release)
-        raise
     return replace(cast("Resumption[Any]", taken), run=AsyncRun(journal, taken.run))
 
 

@@ -3,11 +3,25 @@
 import asyncio
 import threading
 
+import anyio
 import pytest
 
 from journal import AsyncJournal, Journal
-from journal.acquiring import acquired
+from journal.acquiring import acquired, carried_out
 from journal.errors import JournalClosed
+
+
+async def cancelled(task):
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def wait_for_threads(before):
+    while new := set(threading.enumerate()) - before:  # one may begin another
+        for thread in new:
+            thread.join(20)
 
 
 def test_it_gives_what_was_made_or_the_error():
@@ -36,18 +50,60 @@ def test_a_cancelled_caller_leaves_nothing_behind(is_made):
     async def main():
         waiting = asyncio.create_task(acquired(make, lambda _: given_back.set()))
         await asyncio.to_thread(started.wait, 20)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
+        await cancelled(waiting)
         assert not given_back.is_set()
         goes_on.set()
 
     try:
-        asyncio.run(main())  # waits for the thread
+        asyncio.run(main())
         assert given_back.wait(20 if is_made else 0.1) is is_made
     finally:
         threading.excepthook = before
     assert errors == []
+
+
+def test_what_must_be_done_is_done_for_a_caller_that_was_cancelled_before():
+    done = threading.Event()
+
+    async def main():
+        await cancelled(asyncio.create_task(carried_out(done.set)))
+
+    asyncio.run(main())
+    assert done.wait(20)
+
+
+def test_neither_needs_the_pool_of_an_event_loop_that_ends():
+    given_back, done = threading.Event(), threading.Event()
+
+    async def main():
+        await asyncio.get_running_loop().shutdown_default_executor()
+        assert await acquired(lambda: "made", lambda _: None) == "made"
+        for each in (acquired(lambda: "made", lambda _: given_back.set()), carried_out(done.set)):
+            task = asyncio.create_task(each)
+            await asyncio.sleep(0)
+            task.cancel()
+
+    asyncio.run(main())
+    assert given_back.wait(20)
+    assert done.wait(20)
+
+
+def test_a_run_is_released_and_a_journal_closed_also_where_that_is_cancelled(tmp_path):
+    opened, before = [], set(threading.enumerate())
+
+    async def main():
+        with anyio.CancelScope() as scope:
+            async with AsyncJournal.open(tmp_path / "runs.db") as journal:
+                opened.append(journal.sync)
+                async with await journal.run("r", session_id="s"):
+                    scope.cancel()
+
+    asyncio.run(main())
+    wait_for_threads(before)
+    with pytest.raises(JournalClosed):
+        opened[0].run("r")
+    with Journal.open(tmp_path / "runs.db") as journal:
+        assert not journal.reader.lease("r").expires_at
 
 
 def test_a_journal_that_nobody_waits_for_any_more_is_closed(tmp_path, monkeypatch):
@@ -69,14 +125,11 @@ def test_a_journal_that_nobody_waits_for_any_more_is_closed(tmp_path, monkeypatc
     async def main():
         task = asyncio.create_task(opens())
         await asyncio.to_thread(opening.wait, 20)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancelled(task)
         goes_on.set()
 
     before = set(threading.enumerate())
     asyncio.run(main())
-    for thread in set(threading.enumerate()) - before:
-        thread.join(20)
+    wait_for_threads(before)
     with pytest.raises(JournalClosed):
         opened[0].run("r")
