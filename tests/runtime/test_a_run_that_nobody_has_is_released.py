@@ -2,9 +2,13 @@
 
 import asyncio
 
+import anyio
+import pytest
 from starweaver import Tool, create_agent_runtime
+from starweaver.errors import StreamError
 from starweaver.testing import TestModel as ScriptedModel
 
+from journal.executor import Continue, Suspend
 from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown, record, resume_run
 from journal.hosts.starweaver.leasing import LeasingStore
 from projections import list_runs
@@ -24,12 +28,15 @@ def agent():
 
 async def read(store, session):
     runtime = create_agent_runtime(**agent(), session_store=store, durable_session_id=session)
-    async for _ in record(runtime.stream("Go.")):
-        pass
+    await read_all(runtime.stream("Go."))
 
 
 async def read_on(journal, run_id):
-    async for _ in record(await resume_run(journal, run_id, **agent())):
+    await read_all(await resume_run(journal, run_id, **agent()))
+
+
+async def read_all(run, **options):
+    async for _ in record(run, **options):
         pass
 
 
@@ -82,6 +89,70 @@ def test_it_is_released_whenever_that_was(journal):
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("milliseconds", [0, 2, 5, 10, 20])
+def test_it_is_released_where_it_is_cancelled_again_and_again(journal, milliseconds):
+    async def main():
+        async with graceful_shutdown():
+            with anyio.move_on_after(milliseconds / 1000):
+                await read(JournalSessionStore(journal), "s")
+            await asyncio.sleep(0.2)  # what is on its way comes
+            async with asyncio.timeout(20):
+                await ends(journal, "running")
+
+    asyncio.run(main())
+
+
+def test_it_is_released_where_somebody_keeps_what_was_cancelled(journal):
+    async def main():
+        async with graceful_shutdown():
+            runtime = create_agent_runtime(
+                **agent(), session_store=JournalSessionStore(journal), durable_session_id="s"
+            )
+            kept = runtime.stream("Go.")
+            reading = asyncio.create_task(read_all(kept))
+            async with asyncio.timeout(20):
+                await comes_to(journal, "running")
+                await cancelled(reading)
+                await comes_to(journal, "crashed")
+                assert not kept.is_finished
+                with pytest.raises(StreamError, match="interrupted"):
+                    await kept.join()
+                await comes_to(journal, "cancelled")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("asked_at", [1, 2, 4])
+def test_it_is_released_where_a_policy_suspended_it_meanwhile(journal, asked_at):
+    asked = []
+
+    async def reads_until_it_is_suspended(loop, task):
+        def policy(_):
+            asked.append(1)
+            if len(asked) < asked_at:
+                return Continue()
+            loop.call_soon_threadsafe(task().cancel)
+            return Suspend("enough")
+
+        store = JournalSessionStore(journal)
+        runtime = create_agent_runtime(**agent(), session_store=store, durable_session_id="s")
+        await read_all(runtime.stream("Go."), policy=policy)
+
+    async def main():
+        async with graceful_shutdown():
+            reading = asyncio.create_task(
+                reads_until_it_is_suspended(asyncio.get_running_loop(), lambda: reading)
+            )
+            await asyncio.gather(reading, return_exceptions=True)
+            (run,) = list_runs(journal)
+            assert run.status in {"waiting", "crashed"}  # whichever came first
+            async with asyncio.timeout(20):
+                while journal.reader.lease(run.run_id).expires_at:  # noqa: ASYNC110
+                    await asyncio.sleep(0.001)
+
+    asyncio.run(main())
+
+
 def test_so_is_the_run_that_it_went_on_with(journal):
     async def main():
         async with graceful_shutdown():
@@ -93,6 +164,11 @@ def test_so_is_the_run_that_it_went_on_with(journal):
                 await comes_to(journal, "crashed")
                 (run,) = list_runs(journal)
                 await resume_run(journal, run.run_id, **agent())  # nobody reads it
+                await comes_to(journal, "crashed")
+                unread = await resume_run(journal, run.run_id, **agent())
+                while len(list(list_runs(journal))) == 1:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.001)
+                del unread
                 await comes_to(journal, "crashed")
                 for milliseconds in (0, 10, 20, 30, 40, 50, 60):
                     latest, *_ = list_runs(journal)

@@ -104,6 +104,11 @@ class BoundaryStore(LeasingStore):
         """Forget the suspension of a run whose evidence is there; its reader is done."""
         self._suspended.pop(run_id, None)
 
+    def forget(self, run_id: str) -> None:
+        """Forget a run that was dropped: no evidence of it comes any more."""
+        self._suspensions.pop(run_id, None)
+        self._suspended.pop(run_id, None)
+
     def release(self, run_id: str) -> None:
         """Give a run's lease back, and that of the run that it went on with."""
         super().release(run_id)

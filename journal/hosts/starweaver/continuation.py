@@ -11,6 +11,7 @@ from journal.boundary import SuspendRequest
 from journal.claims import UNDER_LEASE, current_claim
 from journal.events import ResumeStarted, RunStatusChanged
 from journal.facts import claim, fact, noted
+from journal.hosts.starweaver.leasing import give_up
 from journal.hosts.starweaver.settling import link, outcome
 from journal.ids import run_stream
 from journal.journal import Journal
@@ -34,6 +35,7 @@ class Continuation:
         self._claim_id = _claimed(journal, source)
         self._run_id: str | None = None
         self._linked = False
+        self._is_dropped = False
 
     def begins(self, run_id: str) -> None:
         """Record in the source that this run goes on with it; before its first checkpoint."""
@@ -50,6 +52,8 @@ class Continuation:
             return
         self._linked = True
         link(self._journal, run_id, self._source.run_id)
+        if self._is_dropped:  # meanwhile
+            give_up(run_id)
 
     def suspend_requested(self, run_id: str) -> SuspendRequest | None:
         """Give what an operator asks the source for: it holds for the run that goes on."""
@@ -80,6 +84,13 @@ class Continuation:
         """
         if self._run_id in (None, run_id):
             self._source.release()
+
+    def drop(self) -> None:
+        """Give both runs back: nobody has the new one any more, and it goes no further."""
+        self._is_dropped = True
+        if self._run_id is not None:
+            give_up(self._run_id)
+        self._source.release()
 
 
 def _claimed(journal: Journal, source: Run) -> str:

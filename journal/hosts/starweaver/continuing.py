@@ -10,7 +10,7 @@ from weakref import finalize
 
 from starweaver import Agent, AgentRun, create_agent_runtime
 
-from journal.acquiring import acquired
+from journal.acquiring import acquired, carried_out
 from journal.errors import StateConflict
 from journal.hosts.starweaver.answers import (
     Options,
@@ -100,18 +100,18 @@ async def resume_run(
         )
         run = runtime.stream(going.point.prompt)
     except BaseException:
-        await asyncio.to_thread(resumption.run.release)
+        await carried_out(resumption.run.release)
         raise
-    finalize(run, _release_soon, resumption.run).atexit = False
+    finalize(run, _drop, continuation).atexit = False
     return run
 
 
-def _release_soon(source: Run) -> None:
+def _drop(continuation: Continuation) -> None:
     """Give back a run when nobody has the one any more that goes on with it.
 
     In a thread, as this is called wherever the last reference went, maybe inside the journal.
     """
-    threading.Thread(target=source.release, daemon=True).start()
+    threading.Thread(target=continuation.drop, daemon=True).start()
 
 
 def _must_have_checkpoint(journal: Journal, run_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -22,8 +23,12 @@ GOING_ON = ("queued", "starting", "running")
 writing: WeakValueDictionary[str, LeasingStore] = WeakValueDictionary()
 """Stores of this process by the ids of runs they write: how `record` finds its journal."""
 
-_unclaimed: set[str] = set()
-"""Runs that nobody had any more before a store took their first checkpoint."""
+_unclaimed: dict[str, float] = {}
+"""Runs that nobody had any more before a store took their first checkpoint, if one ever does;
+and since when, by the monotonic clock."""
+
+_UNCLAIMED_SECONDS = 30.0
+"""How long that is remembered: by then a first checkpoint that was on its way is there."""
 
 
 class LeasingStore(SessionStore):
@@ -128,8 +133,8 @@ class LeasingStore(SessionStore):
                 self._fork_of = None
             self._runs[run.run_id] = run
         writing[run.run_id] = self
-        if run.run_id in _unclaimed:
-            _unclaimed.discard(run.run_id)
+        since = _unclaimed.pop(run.run_id, None)
+        if since is not None and time.monotonic() - since <= _UNCLAIMED_SECONDS:
             self._given_up.add(run.run_id)
         if run.run_id in self._given_up:  # meanwhile
             self.release(run.run_id)
@@ -141,11 +146,15 @@ def give_up(run_id: str) -> None:
     In a thread, as this is called wherever the last reference went, maybe inside the journal.
     Its store may be about to take its first checkpoint in another: one of both sees the other.
     """
-    _unclaimed.add(run_id)
+    now = time.monotonic()
+    for other, since in _unclaimed.copy().items():
+        if now - since > _UNCLAIMED_SECONDS:
+            _unclaimed.pop(other, None)
+    _unclaimed[run_id] = now
     store = writing.get(run_id)
     if store is None:
         return
-    _unclaimed.discard(run_id)
+    _unclaimed.pop(run_id, None)
     if store.writes(run_id):
         threading.Thread(target=store.give_up, args=(run_id,), daemon=True).start()
 

@@ -6,12 +6,15 @@ import asyncio
 import gc
 import traceback
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from weakref import finalize
 
 from starweaver import AgentRun, StreamEvent
 from starweaver.errors import StarweaverError, StateError, StreamError
 
+from journal.acquiring import in_thread
 from journal.errors import Suspended
 from journal.executor import Policy
 from journal.hosts.starweaver.boundaries import Environment, as_provider
@@ -20,6 +23,9 @@ from journal.hosts.starweaver.leasing import give_up, writing
 from journal.hosts.starweaver.readers import WAIT_SECONDS, Recorded, recorded_runs
 from journal.pending import may_linger
 from journal.run import Run
+
+_learning: set[asyncio.Task[None]] = set()
+"""Tasks that ask for a run's id: an event loop does not keep its tasks."""
 
 SETTLE_SECONDS = 0.1
 """How long the runtime's threads get to finish before the event loop closes."""
@@ -33,6 +39,9 @@ async def record(
     The journal is the one of the run's `JournalSessionStore`, which learns of the run with
     its first checkpoint; the few records before that are held back until then. At each
     checkpoint an operator's request to suspend is looked for, and the policy asked.
+
+    A task that is cancelled here interrupts the run and gives it back; so does dropping the
+    run. `resume_run` goes on with it then.
 
     Args:
         run: from `runtime.stream(...)`, or `resume_run`.
@@ -71,6 +80,9 @@ async def record(
             await run.join()  # its evidence is committed then
         recording.raise_suspended()
         raise
+    except asyncio.CancelledError:
+        recording.stop()
+        raise
     finally:
         await recording.close()
 
@@ -84,7 +96,8 @@ class _Recording:
         exported = None if environment is None else as_provider(environment)
         self._expected = recorded_runs.expect(Recorded(run, exported, policy))
         self._run_id: str | None = None
-        self._opening: asyncio.Task[Run] | None = None
+        self._opening: Future[Run] | None = None
+        self._is_stopped = False
         self._when_dropped: finalize[..., AgentRun] | None = None
 
     async def journaled(self, run_id: str) -> Run | None:
@@ -96,8 +109,8 @@ class _Recording:
             store = writing.get(run_id)
             if store is None:
                 return None
-            self._opening = asyncio.create_task(asyncio.to_thread(store.run, run_id))
-        return await asyncio.shield(self._opening)
+            self._opening = in_thread(partial(store.run, run_id))
+        return await asyncio.wrap_future(self._opening)
 
     def raise_suspended(self) -> None:
         """Say that the run was suspended, where it was."""
@@ -109,24 +122,29 @@ class _Recording:
             checkpoint_id = suspension.checkpoint["checkpoint_id"]
             raise Suspended(self._run_id, checkpoint_id, suspension.reason) from None
 
+    def stop(self) -> None:
+        """Interrupt the run, whose reader was cancelled: it is given up, whoever keeps it."""
+        self._is_stopped = True
+        with suppress(StarweaverError):  # it is over, or was detached
+            self._expected.brought.run.interrupt()
+
     async def close(self) -> None:
-        """Give the run back, also where it was still being opened, or nobody knew which it is."""
+        """Give the run back, also where the task is cancelled once more meanwhile."""
         self._expected.close()
-        if self._run_id is None:
-            await self._learn_run_id()
-        store = None if self._run_id is None else writing.get(self._run_id)
-        if self._run_id is not None and isinstance(store, BoundaryStore):
-            store.forget_suspension(self._run_id)
-        if self._opening is not None:
-            await asyncio.to_thread((await self._opening).release)
-        if self._when_dropped is not None and self._expected.brought.run.is_finished:
-            self._when_dropped.detach()  # nothing of it is on its way
-            if store is not None:
-                give_up(str(self._run_id))
+        releasing = None if self._opening is None else in_thread(partial(_release, self._opening))
+        if self._run_id is not None:
+            self._settle(self._run_id)
+        else:
+            learning = asyncio.create_task(self._learn_run_id())
+            _learning.add(learning)
+            learning.add_done_callback(_learning.discard)
+            await asyncio.shield(learning)
+        if releasing is not None:
+            await asyncio.wrap_future(releasing)
 
     def _is_of(self, run_id: str) -> None:
         self._run_id = run_id
-        self._when_dropped = finalize(self._expected.brought.run, give_up, run_id)
+        self._when_dropped = finalize(self._expected.brought.run, _drop, run_id)
         self._when_dropped.atexit = False
 
     async def _learn_run_id(self) -> None:
@@ -139,6 +157,33 @@ class _Recording:
                 state = await self._expected.brought.run.recoverable_state()
             if isinstance(run_id := state.get("run_id"), str):
                 self._is_of(run_id)
+                self._settle(run_id)
+
+    def _settle(self, run_id: str) -> None:
+        """Let the store know that nobody reads any more."""
+        store = writing.get(run_id)
+        if isinstance(store, BoundaryStore):
+            store.forget_suspension(run_id)
+        if self._is_stopped:
+            give_up(run_id)
+        if self._when_dropped is not None and self._expected.brought.run.is_finished:
+            self._when_dropped.detach()  # nothing of it is on its way
+            if store is not None:
+                give_up(run_id)
+
+
+def _release(opening: Future[Run]) -> None:
+    """Give back a run when it was opened; where that failed, it was said already."""
+    if opening.exception() is None:
+        opening.result().release()
+
+
+def _drop(run_id: str) -> None:
+    """Give up a run that nobody has any more, and what is remembered for its evidence."""
+    give_up(run_id)
+    store = writing.get(run_id)
+    if isinstance(store, BoundaryStore):
+        store.forget(run_id)
 
 
 @asynccontextmanager

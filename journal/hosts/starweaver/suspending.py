@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import ReferenceType, ref
 
 from starweaver import AgentRun
 
@@ -31,13 +32,16 @@ BETWEEN = ("run_start", "prepare_model_request", "before_model_request")
 class Suspension:
     """Where a run is interrupted, and why."""
 
-    run: AgentRun
+    run: ReferenceType[AgentRun]
+    """It may be dropped before its evidence is there: nothing here keeps it."""
     reason: str
     checkpoint: Mapping[str, Any]
 
     def carry_out(self) -> None:
         """Interrupt the run."""
-        self.run.interrupt(self.reason)
+        run = self.run()
+        if run is not None:
+            run.interrupt(self.reason)
 
 
 def suspend_where_wanted(
@@ -69,7 +73,7 @@ def suspend_where_wanted(
     if reason is None:
         return None
     run.suspend(reason, checkpoint_id=checkpoint["checkpoint_id"])
-    return None if waits else Suspension(recorded.run, reason, checkpoint)
+    return None if waits else Suspension(ref(recorded.run), reason, checkpoint)
 
 
 def as_suspended(commit: Mapping[str, Any], suspension: Suspension) -> dict[str, Any]:
