@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from journal.stores.audit import AuditRow
@@ -26,8 +25,7 @@ WAITING = frozenset({APPROVAL_REQUIRED, DEFERRED})
 """Statuses of returns that ask for somebody in place of an answer; no failures."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A tool call and what it returned, however often either was recorded."""
 
     run_id: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from journal.stores.audit import AuditRow, RunFacts
 from journal.times import format_time
@@ -21,8 +20,7 @@ FAILED = "failed"
 CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True)
-class LastCall:
+class LastCall(NamedTuple):
     """The tool that a run called last."""
 
     tool: str | None
@@ -48,8 +46,7 @@ class LastCall:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A run that stands failed, or cancelled."""
 
     run_id: str

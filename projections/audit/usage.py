@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from journal.errors import InvalidFilter
 from journal.stores.audit import LARGEST, UsagePart
@@ -31,8 +30,7 @@ _COLUMNS = {"session": "session_id", "run": "run_id", "model": "model", "day": "
 _EPOCH = date(1970, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What was used, summed. Sums saturate at 2^63-1.
 
     By `tool` it counts calls, and tokens are None: they are not a tool's. Else it counts
