@@ -35,6 +35,8 @@ async def acquired(make: Callable[[], T], give_back: Callable[[T], None]) -> T:
     except BaseException:
         made.add_done_callback(abandoned)
         raise
+    finally:
+        del made  # an error in it would keep this frame, and this frame the error
 
 
 async def carried_out(do: Callable[[], None]) -> None:
@@ -51,12 +53,14 @@ def in_thread(do: Callable[[], T]) -> Future[T]:
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()
     context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            done.set_result(context.run(do))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
-            done.set_exception(error)
-
-    threading.Thread(target=work).start()
+    threading.Thread(target=_work, args=(done, context, do)).start()
     return done
+
+
+def _work(done: Future[T], context: contextvars.Context, do: Callable[[], T]) -> None:
+    try:
+        done.set_result(context.run(do))
+    except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+        done.set_exception(error)
+    finally:
+        del done  # as above

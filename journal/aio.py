@@ -268,7 +268,10 @@ class AsyncJournal:
         await asyncio.shield(asyncio.wrap_future(self._submitted(self._writing, do)))
 
     async def close(self) -> None:
-        """Wait for what was handed in, release every run and close the store."""
+        """Wait for what was handed in, release every run and close the store.
+
+        Where the task is cancelled meanwhile, it goes on in a thread; the process waits for that.
+        """
         await carried_out(self._close)
 
     @property

@@ -11,6 +11,7 @@ from starweaver.testing import TestModel as ScriptedModel
 from journal.executor import Continue, Suspend
 from journal.hosts.starweaver import JournalSessionStore, graceful_shutdown, record, resume_run
 from journal.hosts.starweaver.leasing import LeasingStore
+from journal.run import Run
 from projections import list_runs
 from tests import samples
 
@@ -118,6 +119,47 @@ def test_it_is_released_where_somebody_keeps_what_was_cancelled(journal):
                 with pytest.raises(StreamError, match="interrupted"):
                     await kept.join()
                 await comes_to(journal, "cancelled")
+
+    asyncio.run(main())
+
+
+def test_a_run_that_goes_on_by_itself_keeps_its_lease(journal, monkeypatch):
+    really_write = Run.write_soon
+
+    async def main():
+        async with graceful_shutdown():
+            goes_on, writes = asyncio.Event(), asyncio.Event()
+
+            async def waits() -> str:
+                await goes_on.wait()
+                return "there"
+
+            async def write_and_wait(*args, **kwargs):
+                await really_write(*args, **kwargs)
+                if writes.is_set():
+                    return
+                writes.set()
+                await asyncio.sleep(60)
+
+            monkeypatch.setattr(Run, "write_soon", write_and_wait)
+            calls = [{"id": "c1", "name": "waits", "arguments": {}}]
+            model = ScriptedModel.responses([ScriptedModel.tool_call_response(calls), "done"])
+            runtime = create_agent_runtime(
+                model=model,
+                tools=[Tool(waits, description="Wait.")],
+                session_store=JournalSessionStore(journal),
+                durable_session_id="s",
+            )
+            run = runtime.stream("Go.")
+            reading = asyncio.create_task(read_all(run))
+            async with asyncio.timeout(20):
+                await writes.wait()
+                run.detach()
+                await cancelled(reading)
+                await asyncio.sleep(0.1)
+                assert statuses(journal) == {"running"}
+                goes_on.set()
+                await comes_to(journal, "completed")
 
     asyncio.run(main())
 

@@ -1,7 +1,9 @@
 """What is opened in a thread is given back where the caller was cancelled meanwhile."""
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import anyio
 import pytest
@@ -34,6 +36,32 @@ def test_it_gives_what_was_made_or_the_error():
 
     asyncio.run(main())
     assert given_back == []
+
+
+def test_an_error_keeps_nothing():
+    class Kept:
+        pass
+
+    kept = []
+
+    def fails():
+        here = Kept()
+        kept.append(weakref.ref(here))
+        raise ZeroDivisionError
+
+    async def main():
+        with pytest.raises(ZeroDivisionError):
+            await acquired(fails, lambda _: None)
+        with pytest.raises(ZeroDivisionError):
+            await carried_out(fails)
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(main())
+        assert [each() for each in kept] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("is_made", [True, False], ids=["made", "failed"])

@@ -110,6 +110,8 @@ class _Recording:
             if store is None:
                 return None
             self._opening = in_thread(partial(store.run, run_id))
+        if self._opening.done():  # as for nearly every record: to await it takes long
+            return self._opening.result()
         return await asyncio.wrap_future(self._opening)
 
     def raise_suspended(self) -> None:
@@ -124,17 +126,19 @@ class _Recording:
 
     def stop(self) -> None:
         """Interrupt the run, whose reader was cancelled: it is given up, whoever keeps it."""
-        self._is_stopped = True
-        with suppress(StarweaverError):  # it is over, or was detached
+        try:
             self._expected.brought.run.interrupt()
+        except StarweaverError:
+            return  # it was detached, and goes on by itself; or it is over
+        self._is_stopped = True
 
     async def close(self) -> None:
         """Give the run back, also where the task is cancelled once more meanwhile."""
         self._expected.close()
-        releasing = None if self._opening is None else in_thread(partial(_release, self._opening))
         if self._run_id is not None:
             self._settle(self._run_id)
-        else:
+        releasing = None if self._opening is None else in_thread(partial(_release, self._opening))
+        if self._run_id is None:
             learning = asyncio.create_task(self._learn_run_id())
             _learning.add(learning)
             learning.add_done_callback(_learning.discard)
