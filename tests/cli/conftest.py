@@ -172,9 +172,14 @@ def audited_once(tmp_path_factory):
 @pytest.fixture
 def audited(audited_once, tmp_path):
     """A copy of it where the commands look for it by default."""
-    for file in audited_once.parent.glob("runjournal.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / audited_once.name
+    return copied(audited_once, tmp_path)
+
+
+def copied(path, folder):
+    """Copy a closed journal and its views into a folder."""
+    for file in path.parent.glob(f"{path.name}*"):
+        shutil.copy(file, folder)
+    return folder / path.name
 
 
 @pytest.fixture

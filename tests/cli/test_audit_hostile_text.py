@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import shutil
 
 import pytest
 from rich.cells import cell_len
@@ -12,7 +11,7 @@ from rich.cells import cell_len
 from journal import Journal
 from projections.audit import catch_up
 from tests.cli.audit_runs import TRACE, record_failed_run
-from tests.cli.conftest import one_line
+from tests.cli.conftest import copied, one_line
 from tests.cli.test_hostile_text import EVIL
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,9 +47,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def hostile(made, tmp_path):
-    for file in made.parent.glob("runjournal.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / made.name
+    return copied(made, tmp_path)
 
 
 @EACH
