@@ -13,22 +13,26 @@ import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def acquired(make: Callable[[], T], give_back: Callable[[T], None]) -> T:
-    """Make something in a thread; it is given back in one when nobody waits for it any more.
+async def acquired(made: Future[T], give_back: Callable[[T], None]) -> T:
+    """Wait for what a thread makes; it is given back when nobody waits for it any more.
+
+    Args:
+        made: of `in_thread`, or of a pool.
+        give_back: begins to, elsewhere: it is called in any thread, also the event loop's.
 
     Raises:
-        Exception: what `make` raised.
+        Exception: what making it raised.
     """
-    made = in_thread(make)
 
     def abandoned(done: Future[T]) -> None:
-        if done.exception() is None:
-            in_thread(lambda: give_back(done.result()))
+        if not done.cancelled() and done.exception() is None:
+            give_back(done.result())
 
     try:
         return await asyncio.wrap_future(made)
@@ -53,8 +57,13 @@ def in_thread(do: Callable[[], T]) -> Future[T]:
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()
     context = contextvars.copy_context()
-    threading.Thread(target=_work, args=(done, context, do)).start()
+    spawn(_work, done, context, do)
     return done
+
+
+def spawn(do: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Do something in a thread for which nobody waits but the process; an error is printed."""
+    threading.Thread(target=do, args=args, kwargs=kwargs).start()
 
 
 def _work(done: Future[T], context: contextvars.Context, do: Callable[[], T]) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 
-from journal.acquiring import acquired, carried_out
+from journal.acquiring import acquired, carried_out, in_thread, spawn
 from journal.arrival_watch import ArrivalWatch
 from journal.async_run import AsyncRun
 from journal.async_subscription import AsyncSubscription
@@ -248,20 +248,13 @@ class AsyncJournal:
         return await self._submit(self._reading, verb, *args, **kwargs)
 
     async def acquire(self, make: Callable[[], T], give_back: Callable[[T], None]) -> T:
-        """Make something in the writing thread; see `journal.acquiring.acquired`."""
-        taking = self._submitted(self._writing, make)
+        """Make something in the writing thread; it is given back when nobody waits for it."""
 
-        def abandoned(taken: Future[T]) -> None:
-            if taken.cancelled() or taken.exception() is not None:
-                return
+        def begin_to_give_back(unwanted: T) -> None:
             with suppress(RuntimeError):  # the pool is shut down: closing releases every run
-                self._writing.submit(give_back, taken.result())
+                self._writing.submit(give_back, unwanted)
 
-        try:
-            return await asyncio.wrap_future(taking)
-        except BaseException:
-            taking.add_done_callback(abandoned)
-            raise
+        return await acquired(self._submitted(self._writing, make), begin_to_give_back)
 
     async def carry_out(self, do: Callable[[], None]) -> None:
         """Do in the writing thread what must be done, also where the task is cancelled."""
@@ -326,8 +319,8 @@ class Opening(Awaitable[AsyncJournal]):
         self._journal: AsyncJournal | None = None
 
     async def _open(self) -> AsyncJournal:
-        opening = partial(Journal.open, self._location, **self._options)
-        return AsyncJournal(await acquired(opening, Journal.close))
+        opening = in_thread(partial(Journal.open, self._location, **self._options))
+        return AsyncJournal(await acquired(opening, lambda opened: spawn(opened.close)))
 
     def __await__(self) -> Generator[Any, None, AsyncJournal]:
         return self._open().__await__()

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from journal import AsyncJournal, Journal
-from journal.acquiring import acquired, carried_out
+from journal.acquiring import acquired, carried_out, in_thread
 from journal.errors import JournalClosed
 
 
@@ -30,9 +30,9 @@ def test_it_gives_what_was_made_or_the_error():
     given_back = []
 
     async def main():
-        assert await acquired(lambda: "made", given_back.append) == "made"
+        assert await acquired(in_thread(lambda: "made"), given_back.append) == "made"
         with pytest.raises(ZeroDivisionError):
-            await acquired(lambda: 1 / 0, given_back.append)
+            await acquired(in_thread(lambda: 1 / 0), given_back.append)
 
     asyncio.run(main())
     assert given_back == []
@@ -51,7 +51,7 @@ def test_an_error_keeps_nothing():
 
     async def main():
         with pytest.raises(ZeroDivisionError):
-            await acquired(fails, lambda _: None)
+            await acquired(in_thread(fails), lambda _: None)
         with pytest.raises(ZeroDivisionError):
             await carried_out(fails)
 
@@ -76,7 +76,7 @@ def test_a_cancelled_caller_leaves_nothing_behind(is_made):
         return "made" if is_made else 1 / 0
 
     async def main():
-        waiting = asyncio.create_task(acquired(make, lambda _: given_back.set()))
+        waiting = asyncio.create_task(acquired(in_thread(make), lambda _: given_back.set()))
         await asyncio.to_thread(started.wait, 20)
         await cancelled(waiting)
         assert not given_back.is_set()
@@ -105,8 +105,11 @@ def test_neither_needs_the_pool_of_an_event_loop_that_ends():
 
     async def main():
         await asyncio.get_running_loop().shutdown_default_executor()
-        assert await acquired(lambda: "made", lambda _: None) == "made"
-        for each in (acquired(lambda: "made", lambda _: given_back.set()), carried_out(done.set)):
+        assert await acquired(in_thread(lambda: "made"), lambda _: None) == "made"
+        for each in (
+            acquired(in_thread(lambda: "made"), lambda _: given_back.set()),
+            carried_out(done.set),
+        ):
             task = asyncio.create_task(each)
             await asyncio.sleep(0)
             task.cancel()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Collection
+from functools import partial
 from typing import Any, TypeAlias
 from weakref import finalize
 
 from starweaver import Agent, AgentRun, create_agent_runtime
 
-from journal.acquiring import acquired, carried_out
+from journal.acquiring import acquired, carried_out, in_thread, spawn
 from journal.errors import StateConflict
 from journal.hosts.starweaver.answers import (
     Options,
@@ -79,10 +80,10 @@ async def resume_run(
     session_agent = agent_for(stop.options(options))  # wrong arguments are refused here
     await asyncio.to_thread(settle, journal, run_id)
     await asyncio.to_thread(_must_have_checkpoint, journal, run_id)
-    resumption = await acquired(
-        lambda: resume(journal, run_id, accept_rerun=accept_rerun, trust_imported=trust_imported),
-        lambda taken: taken.run.release(),
+    taking = partial(
+        resume, journal, run_id, accept_rerun=accept_rerun, trust_imported=trust_imported
     )
+    resumption = await acquired(in_thread(taking), lambda taken: spawn(taken.run.release))
     try:
         continuation = await asyncio.to_thread(Continuation, journal, resumption.run)
         await asyncio.to_thread(settle_source, journal, run_id)
