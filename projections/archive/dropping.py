@@ -112,10 +112,7 @@ class _Drop:
         for run_id in self._reader.run_ids():
             if run_id not in wanted:
                 continue
-            try:
-                dropped = self._fresh(dropping, run_id, evidence)
-            except RunIsArchived:  # it is begun, perhaps by somebody else this moment
-                dropped = self._begun(dropping, run_id, evidence)
+            dropped = self._either(dropping, run_id, evidence)
             if dropped is not None:
                 runs.append(run_id)
                 events += dropped.events
@@ -123,6 +120,20 @@ class _Drop:
         return ArchiveDropped(
             self._archive.location, tuple(runs), events, copies, gone, tuple(self._left)
         )
+
+    def _either(self, dropping: Dropping, run_id: str, evidence: Evidence) -> Dropped | None:
+        """Drop a run, whether that was begun or not; None where it stays, which is noted."""
+        others: set[str] = set()
+        while True:
+            try:
+                return self._fresh(dropping, run_id, evidence)
+            except RunIsArchived as error:  # perhaps somebody else began this moment
+                if self._reader.archived(run_id) is not None:
+                    return self._begun(dropping, run_id, evidence)
+                if error.run_id in others:
+                    raise
+                others.add(error.run_id)  # of the same session, which is looked at anew
+                self._session = None
 
     def _sorted(self) -> tuple[list[str], list[str], int]:
         """List the runs that may go, those whose dropping was begun, and count those gone."""
