@@ -6,7 +6,7 @@ from journal import Journal
 from journal.errors import ArchiveOfAnotherJournal, DamagedArchive, RunIsArchived
 from journal.export import export_all, export_run
 from projections import list_runs, log, replay
-from projections.archive.dropping import drop_archived
+from projections.archive.dropping import _Drop, drop_archived
 from projections.archive.opened import open_archive
 from projections.archive.union import with_archive
 from projections.archive.writing import write_archive
@@ -161,3 +161,22 @@ def test_a_lost_end_of_the_archive_is_said_where_events_are_missing(journal, pla
         with pytest.raises(DamagedArchive) as raised:
             lines(both, "gone")
         assert raised.value.segment == 2
+
+
+def test_a_dropping_goes_on_where_another_one_dropped_a_run_of_the_session(
+    journal, place, monkeypatch
+):
+    write_run(journal, "first")
+    write_run(journal, "second")
+    write_archive(journal, place, before=EVER)
+    look, met = _Drop._for_session, []
+
+    def look_while_another_drops(self, run_id):
+        if not met:
+            met.append(run_id)
+            raise RunIsArchived("first", "another", (1,))
+        return look(self, run_id)
+
+    monkeypatch.setattr(_Drop, "_for_session", look_while_another_drops)
+    assert set(drop_archived(journal, place).runs) == {"first", "second"}
+    assert met == ["second"]
